@@ -155,7 +155,7 @@ def _find_plain(text: str, name: str) -> tuple[Platform, ...]:
         return (replace(_by_name()["pyodide_wasm32"], python=python),)
     for family, pattern in _VERSIONED:
         if match := pattern.fullmatch(plain):
-            found = _find_versioned(family, match["version"], match["machine"])
+            found = _find_versioned(family, match["version"], match["machine"], name)
             if found:
                 return found
     nearest = difflib.get_close_matches(plain, _by_name(), n=12, cutoff=0.6)
@@ -163,20 +163,28 @@ def _find_plain(text: str, name: str) -> tuple[Platform, ...]:
     raise TargetError(name, nearest=tuple(suggestions)[:3])
 
 
-def _find_versioned(family: Family, version: str, machine: str) -> tuple[Platform, ...]:
-    """The platforms of a family at a version, named by the wheel tag; none when it is too old."""
+def _find_versioned(family: Family, version: str, machine: str, name: str) -> tuple[Platform, ...]:
+    """The platforms of a family at a version, named by wheel tag; none for a strange machine."""
     newest = _legacy_version(version) or tuple(int(part) for part in version.strip("_").split("_"))
     rows = [row for row in PLATFORMS if row.family == family]
     if machine == "universal2":
         # The Intel half of such a wheel may be older than the first Apple silicon.
         return tuple(_at_version(row, max(newest, row.oldest)) for row in rows)
-    for row in rows:
-        words = {row.tag, *_MACHINE_WORDS.get(row.machine, (row.machine,))}
-        if family == "ios":
-            words = {row.tag}
-        if machine in words:
-            return (_at_version(row, newest),) if newest >= row.oldest else ()
-    return ()
+    return tuple(_not_too_old(row, newest, name) for row in rows if machine in _tag_words(row))
+
+
+def _tag_words(row: Platform) -> set[str]:
+    # An iPhone and its simulator have the same machine; only the tag tells them apart.
+    machines = () if row.family == "ios" else _MACHINE_WORDS.get(row.machine, (row.machine,))
+    return {row.tag, *machines}
+
+
+def _not_too_old(row: Platform, newest: tuple[int, ...], name: str) -> Platform:
+    if newest < row.oldest:
+        oldest = _at_version(row, row.oldest)
+        problem = f"Python on {row.name} begins with {oldest.assumed}:"
+        raise TargetError(name, nearest=(oldest.name,), problem=problem)
+    return _at_version(row, newest)
 
 
 def _legacy_version(version: str) -> tuple[int, int] | None:
