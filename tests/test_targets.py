@@ -201,7 +201,7 @@ def test_other_names_are_refused(name: str, message: str) -> None:
         ("3.13t", "cp313t", "3.13.18"),
         ("3.13.1t", "cp313.1t", "3.13.1"),
         ("3.15.0rc1", "cp315.0rc1", "3.15.0rc1"),
-        ("pp311", "pp311", "3.11.13"),
+        ("pp311", "pp311", "3.11.15"),
         ("pypy@3.10", "pp310", "3.10.16"),
         ("2.7", "cp27", "2.7.18"),
     ],
@@ -226,8 +226,8 @@ def test_pypy_has_a_version_of_its_own() -> None:
     environment = target("pp311-linux_x86_64").environment
     assert environment["implementation_name"] == "pypy"
     assert environment["platform_python_implementation"] == "PyPy"
-    assert environment["implementation_version"] == "7.3.20"
-    assert environment["python_full_version"] == "3.11.13"
+    assert environment["implementation_version"] == "7.3.23"
+    assert environment["python_full_version"] == "3.11.15"
 
 
 # Environments
@@ -259,7 +259,7 @@ def test_markers_have_the_values_of_cpython(name: str, expected: tuple[str, ...]
 def test_pyodide_has_the_release_of_its_emscripten() -> None:
     found = make_targets(["pyodide_wasm32"])
     releases = {made.python: made.environment["platform_release"] for made in found}
-    assert releases == {"cp312": "3.1.58", "cp313": "4.0.9", "cp314": ""}
+    assert releases == {"cp312": "3.1.58", "cp313": "4.0.9", "cp314": "5.0.3"}
 
 
 @pytest.mark.parametrize(("platform", "python"), ALL_PAIRS)

@@ -66,7 +66,7 @@ class Target:
         environment: All eleven marker variables.
         tags: The tags of the wheels that it takes, such as
             ``cp311-cp311-manylinux_2_17_x86_64``, best first.
-        assumed: What stands for what the name leaves open, such as ``glibc 2.42``.
+        assumed: What stands for what the name leaves open, such as ``glibc 2.43``.
         tier: 1 for what is judged when no platform is named, 2 for what is common, else 3.
 
     Raises:

@@ -56,7 +56,7 @@ class Platform:
 
     @property
     def assumed(self) -> str:
-        """What stands for what the markers and the name leave open, such as ``glibc 2.42``."""
+        """What stands for what the markers and the name leave open, such as ``glibc 2.43``."""
         version = ".".join(map(str, self.newest))
         system = f"{_SYSTEMS[self.family].noun} {version}" if version else ""
         return "; ".join(part for part in (system, self.note) if part)
@@ -116,13 +116,38 @@ _SYSTEMS: Mapping[Family, _System] = {
     "freebsd": _System("posix", "freebsd", "FreeBSD", "FreeBSD"),
 }
 
+# Each Pyodide ABI belongs to one minor version of Python.
+_EMSCRIPTEN = {(3, 12): "3.1.58", (3, 13): "4.0.9", (3, 14): "5.0.3"}
+_PYODIDE_TAGS[python.minor]
+        return _platform_tags(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    os_name: str
+    sys_platform: str
+    platform_system: str
+    noun: str = ""
+
+
+_SYSTEMS: Mapping[Family, _System] = {
+    "manylinux": _System("posix", "linux", "Linux", "glibc"),
+    "musllinux": _System("posix", "linux", "Linux", "musl"),
+    "macos": _System("posix", "darwin", "Darwin", "macOS"),
+    "windows": _System("nt", "win32", "Windows"),
+    "pyodide": _System("posix", "emscripten", "Emscripten"),
+    "android": _System("posix", "android", "Android", "Android API level"),
+    "ios": _System("posix", "ios", "iOS", "iOS"),
+    "freebsd": _System("posix", "freebsd", "FreeBSD", "FreeBSD"),
+}
+
 # Each Pyodide ABI belongs to one minor version of Python. Which Emscripten the third is built with
 # is not fixed by PEP 783.
 _EMSCRIPTEN = {(3, 12): "3.1.58", (3, 13): "4.0.9", (3, 14): ""}
 _PYODIDE_TAGS = {
     (3, 12): ("pyodide_2024_0_wasm32", "emscripten_3_1_58_wasm32"),
     (3, 13): ("pyodide_2025_0_wasm32", "emscripten_4_0_9_wasm32"),
-    (3, 14): ("pyemscripten_2026_0_wasm32",),
+    (3, 14): ("pyemscripten_2026_0_wasm32", "emscripten_5_0_3_wasm32"),
 }
 
 
@@ -135,7 +160,7 @@ def _linux(arch: str, *, tier: int = 3, note: str = "") -> Platform:
         tag=arch,
         tier=tier,
         oldest=(2, first),
-        newest=(2, 42),
+        newest=(2, 43),
         note=note,
     )
 

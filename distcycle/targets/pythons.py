@@ -102,7 +102,7 @@ PYTHONS: tuple[Python, ...] = (
     *(_cpython(version, suffix="t") for version in _DEFAULTS[5:]),
     _pypy("3.9.19", "7.3.16"),
     _pypy("3.10.16", "7.3.19"),
-    _pypy("3.11.13", "7.3.20"),
+    _pypy("3.11.15", "7.3.23"),
     # Known only because old locks are for nothing else. Wide-Unicode builds (``mu``) of 2.7 were
     # the rule on Linux alone; :mod:`distcycle.targets` sees to that.
     _cpython("2.7.18", suffix="mu"),
