@@ -346,6 +346,7 @@ def test_tags_are_those_of_this_host() -> None:
         ("cp312-pyodide_wasm32", "cp312-cp312-pyodide_2025_0_wasm32", False),
         ("cp313-ios_arm64", "cp313-cp313-ios_13_0_arm64_iphoneos", True),
         ("cp313-freebsd_amd64", "cp313-cp313-freebsd_14_3_release_amd64", True),
+        ("pp312-linux_x86_64", "pp312-pypy312_pp80-manylinux_2_28_x86_64", True),
         ("pp311-linux_x86_64", "pp311-pypy311_pp73-manylinux_2_28_x86_64", True),
     ],
 )

@@ -118,32 +118,6 @@ _SYSTEMS: Mapping[Family, _System] = {
 
 # Each Pyodide ABI belongs to one minor version of Python.
 _EMSCRIPTEN = {(3, 12): "3.1.58", (3, 13): "4.0.9", (3, 14): "5.0.3"}
-_PYODIDE_TAGS[python.minor]
-        return _platform_tags(self)
-
-
-@dataclass(frozen=True, slots=True)
-class _System:
-    os_name: str
-    sys_platform: str
-    platform_system: str
-    noun: str = ""
-
-
-_SYSTEMS: Mapping[Family, _System] = {
-    "manylinux": _System("posix", "linux", "Linux", "glibc"),
-    "musllinux": _System("posix", "linux", "Linux", "musl"),
-    "macos": _System("posix", "darwin", "Darwin", "macOS"),
-    "windows": _System("nt", "win32", "Windows"),
-    "pyodide": _System("posix", "emscripten", "Emscripten"),
-    "android": _System("posix", "android", "Android", "Android API level"),
-    "ios": _System("posix", "ios", "iOS", "iOS"),
-    "freebsd": _System("posix", "freebsd", "FreeBSD", "FreeBSD"),
-}
-
-# Each Pyodide ABI belongs to one minor version of Python. Which Emscripten the third is built with
-# is not fixed by PEP 783.
-_EMSCRIPTEN = {(3, 12): "3.1.58", (3, 13): "4.0.9", (3, 14): ""}
 _PYODIDE_TAGS = {
     (3, 12): ("pyodide_2024_0_wasm32", "emscripten_3_1_58_wasm32"),
     (3, 13): ("pyodide_2025_0_wasm32", "emscripten_4_0_9_wasm32"),

@@ -78,7 +78,7 @@ def _pypy(full_version: str, release: str) -> Python:
     return Python(
         name=tag,
         tag=tag,
-        abi=f"pypy{major}{minor}_pp73",
+        abi=f"pypy{major}{minor}_pp{release[0]}{release[2]}",
         implementation="pypy",
         minor=(major, minor),
         full_version=full_version,
@@ -100,9 +100,11 @@ _DEFAULTS = [
 PYTHONS: tuple[Python, ...] = (
     *(_cpython(version, default=True) for version in _DEFAULTS),
     *(_cpython(version, suffix="t") for version in _DEFAULTS[5:]),
+    # PyPy 8.0 has a 3.11 too, with an ABI that few wheels are built for yet.
     _pypy("3.9.19", "7.3.16"),
     _pypy("3.10.16", "7.3.19"),
     _pypy("3.11.15", "7.3.23"),
+    _pypy("3.12.15", "8.0.1"),
     # Known only because old locks are for nothing else. Wide-Unicode builds (``mu``) of 2.7 were
     # the rule on Linux alone; :mod:`distcycle.targets` sees to that.
     _cpython("2.7.18", suffix="mu"),
