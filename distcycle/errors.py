@@ -20,7 +20,7 @@ __all__ = [
 
 
 class DistcycleError(Exception):
-    """Base of all errors that distcycle raises on purpose; the command line turns it into exit code 2."""
+    """Base of all errors raised on purpose; the command line turns it into exit code 2."""
 
 
 class InputError(DistcycleError):

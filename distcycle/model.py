@@ -155,7 +155,7 @@ class Artefact:
 
     @property
     def identity(self) -> str:
-        """The key of this file in :class:`Facts`: its sha256, else its path, else its URL or name."""
+        """The file's key in :class:`Facts`: its sha256, else its path, else its URL or name."""
         for algorithm, digest in self.hashes:
             if algorithm == "sha256":
                 return f"sha256:{digest}"

@@ -1,0 +1,168 @@
+"""The whole judgement: a snapshot, a space, a policy and the facts give a report. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from distcycle import findings
+from distcycle.checks import describe_package, find_all, find_unknown
+from distcycle.cycles import Component, find_components
+from distcycle.findings import Finding, Missing, NearMiss, Report, Severity, Summary
+from distcycle.markers import Space
+from distcycle.model import Facts, Snapshot
+from distcycle.nearmisses import find_near_misses
+from distcycle.policy import Policy
+from distcycle.selection import Request, Selection, select
+from distcycle.statements import Statements, row_of
+
+__all__ = ["Options", "audit", "combine"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to judge.
+
+    Attributes:
+        request: What is asked for beyond what the input's tool installs.
+        policy: What weighs how much.
+        max_cycles: How many loops to list in each component.
+    """
+
+    request: Request = field(default_factory=Request)
+    policy: Policy = field(default_factory=Policy)
+    max_cycles: int = 100
+
+
+def audit(snapshot: Snapshot, space: Space, facts: Facts, options: Options) -> Report:
+    """Judge one input.
+
+    Args:
+        snapshot: The input.
+        space: The environments to judge.
+        facts: What is known of the input's artefacts.
+        options: How to judge.
+
+    Returns:
+        The report; components and findings are sorted, so that equal inputs give equal reports.
+    """
+    selection = select(snapshot, space, facts, options.request)
+    names = [package.name for package in snapshot.packages]
+    components = find_components(selection.edges, names, space.full, max_cycles=options.max_cycles)
+    rows = [(row_of(profile.target), profile.cells) for profile in space.profiles]
+    statements = Statements(selection, rows, options.policy)
+    drafts = [statements.draft_of(component) for component in components]
+    drafts += find_all(selection)
+    statements.look_up(
+        [draft.place for draft in drafts]
+        + [statements.place_of(edge) for component in components for edge in component.edges]
+    )
+    found = sorted(map(statements.finding, drafts), key=_importance)
+    shown = tuple(map(statements.component, components))
+    return Report(
+        inputs=(
+            findings.Input(path=snapshot.path, kind=snapshot.kind, packages=len(snapshot.packages)),
+        ),
+        targets=tuple(row for row, _ in rows),
+        summary=_summarise(selection, found, shown),
+        components=shown,
+        findings=tuple(found),
+        unknown=_list_unknown(selection),
+        near_misses=_list_near_misses(selection, components, statements),
+        notes=tuple(_notes(selection, statements)),
+    )
+
+
+def _importance(finding: Finding) -> tuple[object, ...]:
+    order = (Severity.DENY, Severity.WARN, Severity.ALLOW).index(finding.severity)
+    codes = list(findings.CODES)
+    return (order, codes.index(finding.code), finding.packages, finding.line or 0, finding.message)
+
+
+def _summarise(
+    selection: Selection, found: Sequence[Finding], components: Sequence[object]
+) -> Summary:
+    unknown = find_unknown(selection)
+    offers = selection.offers
+    by_via = {i for i in offers if any(offer.origin == "via" for offer in offers[i])}
+    read = {
+        offer.artefact.identity
+        for i in offers
+        for offer in offers[i]
+        if offer.artefact and offer.cells & selection.reached.get((i, ""), 0)
+    }
+    return Summary(
+        packages=len(selection.snapshot.packages),
+        judged=len(offers) - len(unknown),
+        via=len(by_via),
+        unknown=len(unknown),
+        edges=sum(edge.judged for edge in selection.edges),
+        wheels_read=len(read),
+        components=len(components),
+        deny=sum(finding.severity is Severity.DENY for finding in found),
+        warn=sum(finding.severity is Severity.WARN for finding in found),
+    )
+
+
+def _list_unknown(selection: Selection) -> tuple[Missing, ...]:
+    packages = selection.snapshot.packages
+    return tuple(
+        Missing(input=selection.snapshot.path, package=describe_package(packages[i]), reason=reason)
+        for i, (reason, _) in find_unknown(selection).items()
+    )
+
+
+def _list_near_misses(
+    selection: Selection, components: Sequence[Component], statements: Statements
+) -> tuple[NearMiss, ...]:
+    packages = selection.snapshot.packages
+    loops = [frozenset(packages[i].name for i in c.packages) for c in components]
+    return tuple(
+        NearMiss(input=selection.snapshot.path, packages=names, reasons=reasons)
+        for names, reasons in find_near_misses(selection, loops, statements.show)
+    )
+
+
+def _notes(selection: Selection, statements: Statements) -> Sequence[str]:
+    """Say which judged targets the lock was not made for."""
+    snapshot, space = selection.snapshot, selection.space
+    notes = []
+    outside = space.full & ~space.python(snapshot.requires_python)
+    if outside:
+        where = statements.show(outside)
+        notes.append(f"{snapshot.path} is for Python {snapshot.requires_python}, not for {where}")
+    if snapshot.environments:
+        declared = 0
+        for marker in snapshot.environments:
+            declared |= space.condition(marker)
+        if space.full & ~declared:
+            where = statements.show(space.full & ~declared)
+            notes.append(f"{snapshot.path} was not made for {where}")
+    return notes
+
+
+def combine(reports: Sequence[Report]) -> Report:
+    """Put the reports of several inputs together; nothing is judged across inputs.
+
+    Args:
+        reports: At least one report.
+
+    Returns:
+        One report.
+    """
+    targets = {row.name: row for report in reports for row in report.targets}
+    counts = {
+        name: sum(getattr(report.summary, name) for report in reports)
+        for name in Summary.__dataclass_fields__
+    }
+    found = sorted((f for report in reports for f in report.findings), key=_importance)
+    return Report(
+        inputs=tuple(i for report in reports for i in report.inputs),
+        targets=tuple(targets.values()),
+        summary=Summary(**counts),
+        components=tuple(c for report in reports for c in report.components),
+        findings=tuple(found),
+        unknown=tuple(u for report in reports for u in report.unknown),
+        near_misses=tuple(n for report in reports for n in report.near_misses),
+        notes=tuple(n for report in reports for n in report.notes),
+    )

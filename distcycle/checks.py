@@ -1,0 +1,319 @@
+"""Findings about single packages and edges; loops are found by :mod:`distcycle.cycles`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from packaging.utils import NormalizedName
+
+from distcycle.cycles import find_self_edges
+from distcycle.findings import Severity
+from distcycle.markers import Condition
+from distcycle.model import Artefact, Metadata, Package, Place, Requirement
+from distcycle.selection import Edge, Selection, Unmet
+from distcycle.wheels import Choice
+
+__all__ = ["Draft", "describe_package", "find_all", "find_unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A finding before its cells are named, its line is looked up and its severity is decided.
+
+    Attributes:
+        code: The finding's code.
+        message: What it says, in one line.
+        packages: The projects that it is about.
+        cells: Where it holds; None when that has no meaning.
+        place: What it points at.
+        details: Further lines.
+        component: The id of the component that it is about.
+        severity: What it weighs by default, where that depends on the input.
+    """
+
+    code: str
+    message: str
+    packages: tuple[str, ...]
+    cells: Condition | None = None
+    place: Place
+    details: tuple[str, ...] = ()
+    component: str | None = None
+    severity: Severity | None = None
+
+
+def describe_package(package: Package) -> str:
+    """A package as people write it, such as ``torch 2.0.0``."""
+    return package.name if package.version is None else f"{package.name} {package.version}"
+
+
+def find_all(selection: Selection) -> Iterator[Draft]:
+    """Find everything but loops, in the order of the packages in the input."""
+    yield from _find_problems(selection)
+    yield from _find_self_cycles(selection)
+    yield from _find_unmet(selection)
+    yield from _find_lock_gaps(selection)
+    yield from _find_disagreements(selection)
+    yield from _find_lacks(selection)
+    for index, (reason, cells) in find_unknown(selection).items():
+        package = selection.snapshot.packages[index]
+        yield Draft(
+            code="edges-unknown",
+            message=f"{describe_package(package)}: requirements unknown: {reason}",
+            packages=(package.name,),
+            cells=cells,
+            place=package.place,
+        )
+
+
+def find_unknown(selection: Selection) -> dict[int, tuple[str, Condition]]:
+    """Find packages that are reached and whose requirements could not be had.
+
+    Returns:
+        For each package's index the reason (the first of several), and where.
+    """
+    unknown: dict[int, tuple[str, Condition]] = {}
+    for index in sorted(selection.offers):
+        for offer in selection.offers[index]:
+            cells = offer.cells & selection.reached.get((index, ""), 0)
+            if offer.requirements is None and cells:
+                reason, seen = unknown.get(index, (offer.unknown, 0))
+                unknown[index] = (reason, seen | cells)
+    return unknown
+
+
+# What could not be read --------------------------------------------------------------------------
+
+
+def _find_problems(selection: Selection) -> Iterator[Draft]:
+    for problem in selection.snapshot.problems:
+        yield Draft(
+            code=problem.code,
+            message=problem.message,
+            packages=(problem.package,) if problem.package else (),
+            place=problem.place,
+        )
+    packages = selection.snapshot.packages
+    seen = set()
+    for edge in selection.edges:
+        requirement = edge.requirement
+        reason = requirement.problem or selection.space.unreadable.get(str(requirement.marker))
+        key = (edge.source[0], requirement.text)
+        if reason is None or key in seen:
+            continue
+        seen.add(key)
+        source = packages[edge.source[0]]
+        yield Draft(
+            code="unreadable-requirement",
+            message=f"{describe_package(source)} requires {requirement.text!r}: {reason}; "
+            f"the edge to {requirement.name} is kept",
+            packages=tuple(sorted({source.name, requirement.name})),
+            cells=edge.cells,
+            place=requirement.place or source.place,
+        )
+
+
+def _find_self_cycles(selection: Selection) -> Iterator[Draft]:
+    packages = selection.snapshot.packages
+    for edge in find_self_edges(selection.edges, [package.name for package in packages]):
+        source = packages[edge.source[0]]
+        yield Draft(
+            code="self-cycle",
+            message=f"{describe_package(source)} requires itself: {edge.requirement.text}",
+            packages=(source.name,),
+            cells=edge.cells,
+            place=edge.requirement.place or source.place,
+        )
+
+
+# Requirements that nothing meets -----------------------------------------------------------------
+
+
+def _find_unmet(selection: Selection) -> Iterator[Draft]:
+    """Report each requirement of a project once, however many of its wheels declare it."""
+    merged: dict[tuple[object, ...], list[Unmet]] = defaultdict(list)
+    for unmet in selection.unmet:
+        source = unmet.source[0] if unmet.source else None
+        merged[
+            source, unmet.package, unmet.requirement.name, str(unmet.requirement.specifier)
+        ].append(unmet)
+    for same in merged.values():
+        cells = 0
+        for unmet in same:
+            cells |= unmet.cells
+        yield _draft_unmet(selection, same[0], cells)
+
+
+def _draft_unmet(selection: Selection, unmet: Unmet, cells: Condition) -> Draft:
+    packages = selection.snapshot.packages
+    requirement = unmet.requirement
+    source = packages[unmet.source[0]] if unmet.source else None
+    who = describe_package(source) if source else selection.snapshot.path
+    place = source.place if source else requirement.place
+    if unmet.package is None:
+        code, message = "missing-package", f"{who} requires {requirement.text}, which is not here"
+    else:
+        stands = packages[unmet.package]
+        code = "version-conflict"
+        message = f"{who} requires {requirement.text}, but {describe_package(stands)} stands"
+    lenient = code == "missing-package" and not selection.snapshot.complete
+    return Draft(
+        code=code,
+        message=message,
+        packages=tuple(sorted({requirement.name, *((source.name,) if source else ())})),
+        cells=cells,
+        place=place or Place(path=selection.snapshot.path),
+        severity=Severity.WARN if lenient else None,
+    )
+
+
+# Locks and wheels --------------------------------------------------------------------------------
+
+
+def _find_lock_gaps(selection: Selection) -> Iterator[Draft]:
+    """Find edges that wheels declare and the lock lacks."""
+    packages = selection.snapshot.packages
+    gaps: dict[tuple[int, NormalizedName], list[tuple[Edge, Condition]]] = defaultdict(list)
+    for edge in selection.edges:
+        package = packages[edge.source[0]]
+        if edge.origin != "wheel" or package.requirements is None or package.metadata is not None:
+            continue
+        if packages[edge.target].name == package.name:
+            continue
+        cells = edge.cells & ~_locked(selection, edge)
+        if cells:
+            gaps[edge.source[0], edge.requirement.name].append((edge, cells))
+    for (index, name), edges in gaps.items():
+        cells = 0
+        for _, where in edges:
+            cells |= where
+        wheels = sorted({edge.artefact.filename for edge, _ in edges if edge.artefact})
+        text = edges[0][0].requirement.text
+        yield Draft(
+            code="lock-edge-missing",
+            message=f"{describe_package(packages[index])} requires {text} by its wheel, "
+            "but not by the lock",
+            packages=tuple(sorted({packages[index].name, name})),
+            cells=cells,
+            place=packages[index].place,
+            details=tuple(_first(wheels, 4)),
+        )
+
+
+def _locked(selection: Selection, edge: Edge) -> Condition:
+    """Where the lock has an edge between the same two projects, from the same node or its base."""
+    cells = 0
+    for requirement in selection.snapshot.packages[edge.source[0]].requirements or ():
+        if requirement.name == edge.requirement.name and requirement.extra in (
+            None,
+            edge.source[1],
+        ):
+            cells |= selection.space.condition(requirement.marker, edge.source[1])
+    return cells
+
+
+def _find_disagreements(selection: Selection) -> Iterator[Draft]:
+    """Find packages whose wheels, of those that judged environments take, differ."""
+    for index in sorted(selection.offers):
+        declared: dict[str, frozenset[tuple[str, ...]]] = {}
+        cells = 0
+        for offer in selection.offers[index]:
+            here = offer.cells & selection.reached.get((index, ""), 0)
+            if (
+                offer.origin == "wheel"
+                and offer.artefact
+                and offer.requirements is not None
+                and here
+            ):
+                declared[offer.artefact.filename] = frozenset(map(_key, offer.requirements))
+                cells |= here
+        if len(set(declared.values())) > 1:
+            package = selection.snapshot.packages[index]
+            yield Draft(
+                code="wheels-disagree",
+                message=f"the wheels of {describe_package(package)} declare different requirements",
+                packages=(package.name,),
+                cells=cells,
+                place=package.place,
+                details=tuple(_differences(declared)),
+            )
+
+
+def _key(requirement: Requirement) -> tuple[str, ...]:
+    """What makes two requirements the same, however they are spelled."""
+    marker = str(requirement.marker) if requirement.marker else ""
+    extras = f"[{','.join(requirement.extras)}]" if requirement.extras else ""
+    return (requirement.name + extras, str(requirement.specifier), marker, requirement.url or "")
+
+
+def _differences(declared: dict[str, frozenset[tuple[str, ...]]]) -> Iterator[str]:
+    """One line for each set of wheels: what these declare beyond what all do."""
+    shared = frozenset.intersection(*declared.values())
+    groups: dict[frozenset[tuple[str, ...]], list[str]] = defaultdict(list)
+    for wheel in sorted(declared):
+        groups[declared[wheel]].append(wheel)
+    for keys, wheels in sorted(groups.items(), key=lambda item: item[1]):
+        beyond = [_show_key(key) for key in sorted(keys - shared)]
+        more = f" and {len(wheels) - 1} more" if len(wheels) > 1 else ""
+        yield f"{wheels[0]}{more}: {len(keys)} requirements" + (
+            f", with {', '.join(_first(beyond, 3))}" if beyond else ""
+        )
+
+
+def _show_key(key: tuple[str, ...]) -> str:
+    name, specifier, marker, url = key
+    text = f"{name} @ {url}" if url else name + specifier
+    return f"{text}; {marker}" if marker else text
+
+
+def _first(items: list[str], limit: int) -> list[str]:
+    if len(items) <= limit:
+        return items
+    return [*items[:limit], f"{len(items) - limit} more"]
+
+
+# What cannot be installed ------------------------------------------------------------------------
+
+
+def _find_lacks(selection: Selection) -> Iterator[Draft]:
+    """Find packages that some judged environments reach and cannot install."""
+    tier_1 = 0
+    for profile in selection.space.profiles:
+        if profile.target.tier == 1:
+            tier_1 |= profile.cells
+    spoken_of = tier_1 or selection.space.full
+    for index in sorted(selection.choices):
+        for choice in selection.choices[index]:
+            cells = choice.cells & selection.reached.get((index, ""), 0) & spoken_of
+            if choice.lack is not None and cells:
+                yield _draft_lack(selection, index, choice, cells)
+
+
+def _draft_lack(selection: Selection, index: int, choice: Choice, cells: Condition) -> Draft:
+    package = selection.snapshot.packages[index]
+    name = describe_package(package)
+    if choice.lack == "requires-python":
+        wanted = sorted({str(p) for p in _pythons_wanted(selection, index)})
+        message = f"{name} requires Python {' or '.join(wanted)}"
+    else:
+        message = f"{name} has no wheel that fits, and no source distribution"
+    return Draft(
+        code=choice.lack or "no-wheel-for-target",
+        message=message,
+        packages=(package.name,),
+        cells=cells,
+        place=package.place,
+    )
+
+
+def _pythons_wanted(selection: Selection, index: int) -> Iterator[object]:
+    files: Iterable[Artefact] = (
+        choice.artefact for choice in selection.choices[index] if choice.artefact
+    )
+    for artefact in files:
+        if artefact.requires_python is not None:
+            yield artefact.requires_python
+    metadata = selection.snapshot.packages[index].metadata
+    if isinstance(metadata, Metadata) and metadata.requires_python is not None:
+        yield metadata.requires_python

@@ -1,0 +1,355 @@
+"""Components and cycles of the live edges, each with exactly the cells in which it exists."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from packaging.utils import NormalizedName
+
+from distcycle.graph import elementary_cycles, strong_components
+from distcycle.markers import Condition
+from distcycle.selection import Edge
+
+__all__ = ["Component", "Cycle", "exact_components", "find_components", "find_self_edges"]
+
+Kind = Literal["wheel-cycle", "extra-cycle"]
+Conditions = dict[int, dict[int, Condition]]
+"""From package to package, the cells in which an edge is live."""
+
+_CYCLES_TRIED_PER_CYCLE = 50
+_LENGTHS_TRIED_IN_VAIN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """One elementary loop, in canonical rotation: the smallest name comes first.
+
+    Attributes:
+        packages: The indices of its packages, in order.
+        cells: Where all its edges are live.
+        hops: For each package the edges to the next one.
+    """
+
+    packages: tuple[int, ...]
+    cells: Condition
+    hops: tuple[tuple[Edge, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A strongly connected set of packages, and the loops in it.
+
+    Where the set differs from environment to environment, overlapping sets are one component, so
+    that one loop is reported once.
+
+    Attributes:
+        kind: ``wheel-cycle`` when base requirements close it, ``extra-cycle`` when only extras do.
+        packages: The indices of its members, by name and version.
+        cells: Where any of its loops exists.
+        variants: The exact sets, and where each is the whole component.
+        edges: The live edges between members.
+        cycles: Its loops, shortest first.
+        capped: Whether there may be more loops than were listed.
+    """
+
+    kind: Kind
+    packages: tuple[int, ...]
+    cells: Condition
+    variants: tuple[tuple[tuple[int, ...], Condition], ...]
+    edges: tuple[Edge, ...]
+    cycles: tuple[Cycle, ...]
+    capped: bool
+
+
+def find_components(
+    edges: Iterable[Edge],
+    names: Sequence[NormalizedName],
+    full: Condition,
+    *,
+    max_cycles: int,
+) -> list[Component]:
+    """Find what closes a loop among base requirements, then what closes one only through extras.
+
+    Extra nodes count as the wheel that they belong to, as a build system sees them.
+
+    Args:
+        edges: The live edges.
+        names: The project of each package.
+        full: All cells of the space.
+        max_cycles: How many loops to list in each component.
+
+    Returns:
+        The components: wheel cycles first, then by the names of their members.
+    """
+    judged = [e for e in edges if e.judged and names[e.source[0]] != names[e.target]]
+    base = [e for e in judged if not e.source[1]]
+    closed = exact_components(_conditions(base), full)
+    found = [
+        _describe("wheel-cycle", family, base, names, max_cycles)
+        for family in _families(closed, names)
+    ]
+    if len(base) < len(judged):
+        with_extras = exact_components(_conditions(judged), full)
+        through_extras = {
+            members: rest
+            for members, cells in with_extras.items()
+            if (rest := cells & ~closed.get(members, 0))
+        }
+        found += [
+            _describe("extra-cycle", family, judged, names, max_cycles)
+            for family in _families(through_extras, names)
+        ]
+    return sorted(found, key=lambda c: (c.kind != "wheel-cycle", [names[i] for i in c.packages]))
+
+
+def find_self_edges(edges: Iterable[Edge], names: Sequence[NormalizedName]) -> list[Edge]:
+    """Find packages that require themselves with no extra on either side."""
+    return [
+        e
+        for e in edges
+        if e.judged
+        and not e.source[1]
+        and names[e.source[0]] == names[e.target]
+        and not e.requirement.extras
+    ]
+
+
+def _conditions(edges: Iterable[Edge]) -> Conditions:
+    conditions: Conditions = defaultdict(dict)
+    for edge in edges:
+        targets = conditions[edge.source[0]]
+        targets[edge.target] = targets.get(edge.target, 0) | edge.cells
+    return conditions
+
+
+# Exact components --------------------------------------------------------------------------------
+
+
+def exact_components(
+    conditions: Mapping[int, Mapping[int, Condition]], full: Condition
+) -> dict[frozenset[int], Condition]:
+    """Find the strongly connected sets of every cell at once.
+
+    Args:
+        conditions: From node to node, where the edge exists; no node to itself.
+        full: All cells.
+
+    Returns:
+        Every set of two or more nodes that is strongly connected in some cell and not part of a
+        larger one there, with those cells.
+    """
+    found: dict[frozenset[int], Condition] = {}
+    for nodes in strong_components(conditions):
+        inner = {
+            u: {v: c for v, c in conditions[u].items() if v in nodes and c} for u in sorted(nodes)
+        }
+        for part in _split(inner, full):
+            for members, cells in _sets_of(part):
+                found[members] = found.get(members, 0) | cells
+    return found
+
+
+def _split(edges: Conditions, full: Condition) -> Iterable[dict[int, Condition]]:
+    """Yield, for one pivot after another, where each node shares a component with the pivot.
+
+    Forward and backward reach from a pivot meet in its component, in all cells at once. What is
+    on no loop in a cell is trimmed off there first, and again after each component is taken out.
+    """
+    back: Conditions = {u: {} for u in edges}
+    for u, targets in edges.items():
+        for v, cells in targets.items():
+            back[v][u] = cells
+    alive = dict.fromkeys(edges, full)
+    _trim(alive, edges, back, edges)
+    while True:
+        pivot = max(alive, key=lambda u: alive[u].bit_count())
+        if not alive[pivot]:
+            return
+        ahead = _reach(pivot, edges, alive)
+        behind = _reach(pivot, back, alive)
+        part = {u: both for u, c in ahead.items() if (both := c & behind.get(u, 0))}
+        touched: set[int] = set()
+        for u, cells in part.items():
+            alive[u] &= ~cells
+            touched.update((u, *edges[u], *back[u]))
+        yield part
+        _trim(alive, edges, back, touched)
+
+
+def _trim(
+    alive: dict[int, Condition], edges: Conditions, back: Conditions, start: Iterable[int]
+) -> None:
+    """Take a node out of the cells in which it has no live edge in, or none out."""
+    queue = deque(start)
+    queued = set(queue)
+    while queue:
+        u = queue.popleft()
+        queued.discard(u)
+        keep = alive[u]
+        for neighbours in (back[u], edges[u]):
+            live = 0
+            for v, cells in neighbours.items():
+                live |= cells & alive[v]
+            keep &= live
+        if keep != alive[u]:
+            alive[u] = keep
+            for v in (*edges[u], *back[u]):
+                if alive[v] and v not in queued:
+                    queue.append(v)
+                    queued.add(v)
+
+
+def _reach(start: int, edges: Conditions, alive: Mapping[int, Condition]) -> dict[int, Condition]:
+    """Find where each node is reached from a start, along edges between live nodes."""
+    reached = {start: alive[start]}
+    pending = {start: alive[start]}
+    queue = deque([start])
+    while queue:
+        u = queue.popleft()
+        delta = pending.pop(u)
+        for v, cells in edges[u].items():
+            new = delta & cells & alive[v] & ~reached.get(v, 0)
+            if new:
+                reached[v] = reached.get(v, 0) | new
+                if v not in pending:
+                    queue.append(v)
+                pending[v] = pending.get(v, 0) | new
+    return reached
+
+
+def _sets_of(part: Mapping[int, Condition]) -> Iterable[tuple[frozenset[int], Condition]]:
+    """Split a pivot's component, which differs from cell to cell, into exact sets."""
+    sets: dict[tuple[int, ...], Condition] = {(): -1}
+    for u in sorted(part):
+        split: dict[tuple[int, ...], Condition] = {}
+        for members, cells in sets.items():
+            if cells & part[u]:
+                split[(*members, u)] = cells & part[u]
+            if cells & ~part[u]:
+                split[members] = cells & ~part[u]
+        sets = split
+    return ((frozenset(members), cells) for members, cells in sets.items() if len(members) > 1)
+
+
+# From sets to components -------------------------------------------------------------------------
+
+Family = dict[frozenset[int], Condition]
+
+
+def _families(exact: Mapping[frozenset[int], Condition], names: Sequence[str]) -> list[Family]:
+    """Put sets together that share a project."""
+    families: list[tuple[set[str], Family]] = []
+    for members, cells in exact.items():
+        projects = {names[i] for i in members}
+        family: Family = {members: cells}
+        apart = []
+        for other_projects, other in families:
+            if projects.isdisjoint(other_projects):
+                apart.append((other_projects, other))
+            else:
+                projects |= other_projects
+                family.update(other)
+        families = [*apart, (projects, family)]
+    return [family for _, family in families]
+
+
+def _describe(
+    kind: Kind, family: Family, edges: Iterable[Edge], names: Sequence[str], max_cycles: int
+) -> Component:
+    together: dict[tuple[int, int], Condition] = defaultdict(int)
+    inner = []
+    members = frozenset().union(*family)
+    for edge in edges:
+        pair = (edge.source[0], edge.target)
+        if members.issuperset(pair):
+            if pair not in together:
+                together[pair] = _union(c for s, c in family.items() if s.issuperset(pair))
+            if edge.cells & together[pair]:
+                inner.append(edge)
+    cycles, capped = _list_cycles(kind, inner, together, names, max_cycles)
+    order = sorted(members, key=lambda i: (names[i], i))
+    position = {i: at for at, i in enumerate(order)}
+    variants = sorted(
+        ((tuple(sorted(s, key=position.__getitem__)), c) for s, c in family.items()),
+        key=lambda variant: [position[i] for i in variant[0]],
+    )
+    return Component(
+        kind=kind,
+        packages=tuple(order),
+        cells=_union(family.values()),
+        variants=tuple(variants),
+        edges=tuple(inner),
+        cycles=cycles,
+        capped=capped,
+    )
+
+
+def _union(conditions: Iterable[Condition]) -> Condition:
+    union = 0
+    for condition in conditions:
+        union |= condition
+    return union
+
+
+def _list_cycles(
+    kind: Kind,
+    edges: Sequence[Edge],
+    together: Mapping[tuple[int, int], Condition],
+    names: Sequence[str],
+    max_cycles: int,
+) -> tuple[tuple[Cycle, ...], bool]:
+    """List the shortest loops; in an extra cycle only those that need an extra."""
+    hops: dict[tuple[int, int], list[Edge]] = defaultdict(list)
+    successors: dict[int, list[int]] = defaultdict(list)
+    for edge in edges:
+        pair = (edge.source[0], edge.target)
+        if pair not in hops:
+            successors[pair[0]].append(pair[1])
+        hops[pair].append(edge)
+    found: list[Cycle] = []
+    tried = in_vain = 0
+    for length in range(2, len(successors) + 1):
+        before = len(found)
+        for nodes in elementary_cycles(successors, length):
+            tried += 1
+            if tried > max_cycles * _CYCLES_TRIED_PER_CYCLE:
+                return _in_order(found, names)[:max_cycles], True
+            cycle = _cycle_of(kind, nodes, hops, together, names)
+            if cycle is not None:
+                found.append(cycle)
+        in_vain = in_vain + 1 if len(found) == before else 0
+        if len(found) > max_cycles or (found and in_vain > _LENGTHS_TRIED_IN_VAIN):
+            break
+    capped = len(found) > max_cycles or in_vain > _LENGTHS_TRIED_IN_VAIN
+    return _in_order(found, names)[:max_cycles], capped
+
+
+def _cycle_of(
+    kind: Kind,
+    nodes: Sequence[int],
+    hops: Mapping[tuple[int, int], Sequence[Edge]],
+    together: Mapping[tuple[int, int], Condition],
+    names: Sequence[str],
+) -> Cycle | None:
+    first = min(range(len(nodes)), key=lambda i: (names[nodes[i]], nodes[i]))
+    turned = (*nodes[first:], *nodes[:first])
+    pairs = list(zip(turned, (*turned[1:], turned[0]), strict=True))
+    cells = base = -1
+    for pair in pairs:
+        cells &= together[pair] & _union(e.cells for e in hops[pair])
+        base &= _union(e.cells for e in hops[pair] if not e.source[1])
+    if kind == "extra-cycle":
+        cells &= ~base
+    if not cells:
+        return None
+    live = tuple(tuple(e for e in hops[pair] if e.cells & cells) for pair in pairs)
+    return Cycle(turned, cells, live)
+
+
+def _in_order(cycles: Iterable[Cycle], names: Sequence[str]) -> tuple[Cycle, ...]:
+    return tuple(
+        sorted(cycles, key=lambda c: (len(c.packages), [names[i] for i in c.packages], c.packages))
+    )

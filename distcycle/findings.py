@@ -1,0 +1,401 @@
+"""What a run says: codes, severities, findings, components and the report.
+
+A report holds plain text and numbers only, so that every reporter, and a report read back from
+JSON, shows the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+__all__ = [
+    "CODES",
+    "Code",
+    "Component",
+    "Cycle",
+    "Edge",
+    "Finding",
+    "Input",
+    "Member",
+    "Missing",
+    "NearMiss",
+    "Report",
+    "Severity",
+    "Summary",
+    "TargetRow",
+    "Variant",
+    "abbreviate_targets",
+]
+
+
+class Severity(str, Enum):
+    """How much a finding weighs: ``deny`` fails the run."""
+
+    ALLOW = "allow"
+    WARN = "warn"
+    DENY = "deny"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A stable kind of finding.
+
+    Attributes:
+        name: Kebab-case, never reused.
+        meaning: What it says, in one line.
+        severity: What it weighs when neither policy nor flag says otherwise.
+        advice: What to do about it.
+    """
+
+    name: str
+    meaning: str
+    severity: Severity
+    advice: str
+
+
+_A, _W, _D = Severity.ALLOW, Severity.WARN, Severity.DENY
+
+CODES: Mapping[str, Code] = {
+    code.name: code
+    for code in (
+        Code(
+            "wheel-cycle",
+            "Distributions require each other with no extra involved.",
+            _D,
+            "Choose versions without the loop, cut one edge, or build the members as one group.",
+        ),
+        Code(
+            "extra-cycle",
+            "Distributions require each other, but only through a requested extra.",
+            _W,
+            "Do without the extra, or build the members as one group where extras are flattened.",
+        ),
+        Code(
+            "self-cycle",
+            "A distribution requires itself.",
+            _W,
+            "Report it to the project; installers ignore the requirement.",
+        ),
+        Code(
+            "lock-edge-missing",
+            "The wheel of a target declares an edge that the lock lacks.",
+            _W,
+            "Lock for that target alone, or restore the edge with the lock tool's override.",
+        ),
+        Code(
+            "wheels-disagree",
+            "Wheels of one version declare different requirements.",
+            _W,
+            "Judge each target by its own wheel, as is done here; a cross-platform lock cannot.",
+        ),
+        Code(
+            "edges-unknown",
+            "A package's requirements could not be had, so loops through it would not be seen.",
+            _W,
+            "Follow the reason given: allow network access, or give a bundle or a wheel directory.",
+        ),
+        Code(
+            "missing-package",
+            "A live requirement that no package of the input meets.",
+            _D,
+            "Lock again, or add the package.",
+        ),
+        Code(
+            "version-conflict",
+            "The package that stands is outside the specifier.",
+            _D,
+            "Lock again, or choose a version that every requirement admits.",
+        ),
+        Code(
+            "no-wheel-for-target",
+            "Nothing installable exists for a target: no wheel fits and there is no source.",
+            _W,
+            "Limit the requirement by a marker, or do not build for that target.",
+        ),
+        Code(
+            "requires-python",
+            "What would fit a target is not for its Python.",
+            _W,
+            "Limit the requirement by a marker, or do not build for that Python.",
+        ),
+        Code(
+            "unreadable-requirement",
+            "One requirement could not be read; the rest was judged.",
+            _W,
+            "Report it to whoever wrote it; the edge is kept, unconditionally if need be.",
+        ),
+        Code(
+            "unreadable-metadata",
+            "One entry or METADATA file could not be read; the rest was judged.",
+            _W,
+            "Report it to whoever wrote it, or install the distribution again.",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """One input of the run."""
+
+    path: str
+    kind: str
+    packages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRow:
+    """A judged target: its name, its parts, its environment, and what was assumed of it."""
+
+    name: str
+    platform: str
+    python: str
+    environment: Mapping[str, str]
+    assumed: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A package of a component, and the extras of it that are active in its loops."""
+
+    name: str
+    version: str | None
+    extras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A live edge of a component.
+
+    Attributes:
+        source: The node that requires, such as ``fsspec[s3]``.
+        target: The project that is required.
+        requirement: The requirement as declared.
+        marker: Its marker, ``""`` when it holds everywhere.
+        origin: Who says so: ``wheel``, ``sdist``, ``lock``, ``installed``, ``via`` or ``policy``.
+        wheel: The file that says so, if any.
+        path: The input in which the source stands.
+        line: Where in it, counted from 1.
+        targets: The judged targets on which it is live.
+    """
+
+    source: str
+    target: str
+    requirement: str
+    marker: str
+    origin: str
+    wheel: str | None
+    path: str
+    line: int | None
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cycle:
+    """One elementary loop: its nodes in canonical rotation, and the edges of each hop.
+
+    Attributes:
+        packages: Project names; the last requires the first.
+        hops: For each package, the indices in :attr:`Component.edges` of the edges to the next.
+        targets: The judged targets on which the loop exists.
+        condition: Where it exists, as a marker; None when only targets were judged.
+    """
+
+    packages: tuple[str, ...]
+    hops: tuple[tuple[int, ...], ...]
+    targets: tuple[str, ...]
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """An exact member set, where the set differs from target to target."""
+
+    packages: tuple[str, ...]
+    targets: tuple[str, ...]
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """Packages that require each other.
+
+    Attributes:
+        id: Its fingerprint: code, sorted project names and extras; the same in every version.
+        input: The input's path.
+        code: ``wheel-cycle`` or ``extra-cycle``.
+        severity: What it weighs.
+        packages: Its members.
+        requested_by: For an extra cycle, who requests the extra, one line each.
+        targets: The judged targets on which any of its loops exists.
+        condition: Where any exists, as a marker; None when only targets were judged.
+        variants: The exact member sets, when there is more than one.
+        edges: The live edges between members.
+        cycles: The loops, shortest first.
+        capped: Whether there may be more loops than are listed.
+    """
+
+    id: str
+    input: str
+    code: str
+    severity: Severity
+    packages: tuple[Member, ...]
+    requested_by: tuple[str, ...]
+    targets: tuple[str, ...]
+    condition: str | None
+    variants: tuple[Variant, ...]
+    edges: tuple[Edge, ...]
+    cycles: tuple[Cycle, ...]
+    capped: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One coded statement about an input.
+
+    Attributes:
+        code: A key of :data:`CODES`.
+        severity: What it weighs.
+        message: What it says, in one line.
+        packages: The projects that it is about, sorted.
+        targets: The judged targets on which it holds; empty when on all, or when on none.
+        path: The input.
+        line: Where in it, counted from 1; None when unknown.
+        details: Further lines.
+        component: The id of the component that the finding is about.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    packages: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    path: str
+    line: int | None = None
+    details: tuple[str, ...] = ()
+    component: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A package whose requirements could not be had, and why."""
+
+    input: str
+    package: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearMiss:
+    """A loop of names that exists on no judged target, and what opens it there, hop by hop."""
+
+    input: str
+    packages: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Counts over all inputs.
+
+    Attributes:
+        packages: Packages of the inputs.
+        judged: Packages that are reached and whose requirements are known.
+        via: Of these, packages judged by a compiler's comments only.
+        unknown: Packages that are reached and whose requirements could not be had.
+        edges: Live edges along which loops were sought.
+        wheels_read: Wheels whose own METADATA was read.
+        components: Components found.
+        deny: Findings at ``deny``.
+        warn: Findings at ``warn``.
+    """
+
+    packages: int = 0
+    judged: int = 0
+    via: int = 0
+    unknown: int = 0
+    edges: int = 0
+    wheels_read: int = 0
+    components: int = 0
+    deny: int = 0
+    warn: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All that a run has to say.
+
+    Attributes:
+        inputs: What was judged.
+        targets: The judged targets, in order.
+        summary: Counts over all inputs.
+        components: Loops.
+        findings: Everything with a code, the important first.
+        unknown: Packages whose requirements could not be had.
+        near_misses: Loops of names that exist on no judged target.
+        notes: What else to know of the inputs.
+        command: The command that makes this report again, ``""`` when made from Python.
+    """
+
+    inputs: tuple[Input, ...]
+    targets: tuple[TargetRow, ...]
+    summary: Summary
+    components: tuple[Component, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unknown: tuple[Missing, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
+    notes: tuple[str, ...] = ()
+    command: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is at ``deny``."""
+        return self.summary.deny == 0
+
+    @property
+    def judged_nothing(self) -> bool:
+        """Whether there were packages, and nothing at all could be said of any."""
+        return self.summary.packages > 0 and self.summary.judged == 0
+
+
+def abbreviate_targets(names: Collection[str], rows: Sequence[TargetRow]) -> str:
+    """Name targets in few words: ``linux_x86_64 (cp38-cp311), windows_amd64``.
+
+    Args:
+        names: The targets to name.
+        rows: All judged targets, in order; a platform on whose every Python something holds is
+            named without them.
+    """
+    wanted = set(names)
+    if len(rows) > 1 and len(wanted) == len(rows):
+        return "every judged target"
+    platforms: dict[str, list[TargetRow]] = {}
+    for row in rows:
+        platforms.setdefault(row.platform, []).append(row)
+    parts = []
+    for platform, group in platforms.items():
+        held = [row.python for row in group if row.name in wanted]
+        if len(held) == len(group):
+            parts.append(platform)
+        elif held:
+            pythons = [row.python for row in group]
+            parts.append(f"{platform} ({', '.join(_runs(held, pythons))})")
+    return ", ".join(parts)
+
+
+def _runs(held: Sequence[str], pythons: Sequence[str]) -> Iterator[str]:
+    """Join neighbours: ``cp38, cp39, cp310`` is ``cp38-cp310``."""
+    run: list[str] = []
+    for python in pythons:
+        if python in held:
+            run.append(python)
+        elif run:
+            yield run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}"
+            run = []
+    if run:
+        yield run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}"

@@ -1,0 +1,347 @@
+"""The space of environments: markers as sets of cells, one bit a cell.
+
+A space is a product of axes. Each value of an axis assigns a group of coupled marker variables at
+once, so that `os_name == "nt"` and `sys_platform == "linux"` can never both hold. A cell is one
+choice on every axis, and a condition is an ``int`` with one bit for each cell: and, or, not, empty
+and equal are ``&``, ``|``, ``^``, ``== 0`` and ``==``, exact whatever the markers look like.
+
+What an atom such as ``python_version < "3.11"`` means is asked of packaging, once for each value
+on its axis; only the axes are ours.
+
+Source: PEP 508, PEP 685 and PEP 751 (``extras``, ``dependency_groups``),
+https://packaging.python.org/specifications/dependency-specifiers/#environment-markers
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from distcycle.targets import Target
+
+__all__ = [
+    "Atom",
+    "Axis",
+    "Condition",
+    "Expression",
+    "Profile",
+    "Space",
+    "UnreadableMarker",
+    "atoms_of",
+    "parse_expression",
+]
+
+Condition = int
+Value = Mapping[str, str | frozenset[str]]
+
+
+class UnreadableMarker(ValueError):
+    """packaging parses the marker but cannot evaluate it, such as ``python_version ~= "3"``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One comparison of a marker variable with a literal.
+
+    Attributes:
+        text: The comparison as it stands in the marker.
+        variable: The marker variable.
+        operator: The comparison operator, ``in`` and ``not in`` included.
+        literal: What the variable is compared with.
+        reversed: Whether the literal stands on the left (``"linux" in sys_platform``).
+    """
+
+    text: str
+    variable: str
+    operator: str
+    literal: str
+    reversed: bool
+
+    def holds(self, value: str | frozenset[str]) -> bool:
+        """Whether packaging finds the comparison true when the variable has this value.
+
+        Raises:
+            UnreadableMarker: packaging refuses to compare the two.
+        """
+        return _holds(self.text, self.variable, value)
+
+
+@functools.lru_cache(maxsize=65536)
+def _holds(text: str, variable: str, value: str | frozenset[str]) -> bool:
+    try:
+        return Marker(text).evaluate_prepared({variable: value})
+    except (UndefinedComparison, UndefinedEnvironmentName, ValueError) as error:
+        raise UnreadableMarker(str(error).partition("\n")[0]) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """Several expressions joined by ``and`` or ``or``."""
+
+    operator: Literal["and", "or"]
+    parts: tuple[Expression, ...]
+
+
+Expression = Atom | Combination
+
+_TOKEN = re.compile(r"""\s*([()]|"[^"]*"|'[^']*'|[A-Za-z_.]+|===|[=~!<>]=|[<>])""")
+
+
+@functools.lru_cache(maxsize=16384)
+def parse_expression(text: str) -> Expression:
+    """Read the text of a marker that packaging has accepted.
+
+    Args:
+        text: ``str(marker)``.
+
+    Returns:
+        Its atoms, joined by ``and`` and ``or``.
+
+    Raises:
+        UnreadableMarker: Two literals are compared.
+    """
+    tokens = _TOKEN.findall(text)
+    expression, rest = _parse_or(tokens, 0)
+    if rest != len(tokens):
+        raise UnreadableMarker(f"unexpected {tokens[rest]!r} in marker")
+    return expression
+
+
+def _parse_or(tokens: Sequence[str], at: int) -> tuple[Expression, int]:
+    return _parse_joined(tokens, at, "or")
+
+
+def _parse_joined(
+    tokens: Sequence[str], at: int, operator: Literal["and", "or"]
+) -> tuple[Expression, int]:
+    parts = []
+    while True:
+        if operator == "or":
+            part, at = _parse_joined(tokens, at, "and")
+        elif tokens[at] == "(":
+            part, at = _parse_or(tokens, at + 1)
+            at += 1
+        else:
+            part, at = _parse_atom(tokens, at)
+        parts.append(part)
+        if at >= len(tokens) or tokens[at] != operator:
+            break
+        at += 1
+    return (parts[0] if len(parts) == 1 else Combination(operator, tuple(parts))), at
+
+
+def _parse_atom(tokens: Sequence[str], at: int) -> tuple[Expression, int]:
+    left, operator = tokens[at], tokens[at + 1]
+    if operator == "not":
+        at += 1
+        operator = "not in"
+    right = tokens[at + 2]
+    text = f"{left} {operator} {right}"
+    if left[0] not in "\"'":
+        # packaging takes a variable on the right for the literal text of its name.
+        return Atom(text, left, operator, right.strip("\"'"), False), at + 3
+    if right[0] in "\"'":
+        raise UnreadableMarker(f"{text} compares two literals")
+    return Atom(text, right, operator, left[1:-1], True), at + 3
+
+
+def atoms_of(expression: Expression) -> Iterator[Atom]:
+    """All atoms of an expression, from left to right."""
+    if isinstance(expression, Atom):
+        yield expression
+    else:
+        for part in expression.parts:
+            yield from atoms_of(part)
+
+
+class Axis:
+    """One group of coupled marker variables and the values that it takes.
+
+    Args:
+        name: What the axis is about.
+        values: The assignments, each to the same variables.
+        literals: The literals of the only atoms that the axis decides; None when it decides every
+            atom on its variables.
+    """
+
+    __slots__ = ("_literals", "name", "stride", "values", "variables")
+
+    def __init__(
+        self, name: str, values: Sequence[Value], literals: Collection[str] | None = None
+    ) -> None:
+        self.name = name
+        self.values = tuple(values)
+        self.variables = frozenset(values[0]) if values else frozenset()
+        self.stride = 1
+        self._literals = literals
+
+    def decides(self, atom: Atom) -> bool:
+        """Whether the truth of an atom follows from this axis's value."""
+        return atom.variable in self.variables and (
+            self._literals is None or atom.literal in self._literals
+        )
+
+    def holding(self, atom: Atom) -> tuple[int, ...]:
+        """The indices of the values for which an atom is true."""
+        name = atom.variable
+        return tuple(i for i, value in enumerate(self.values) if atom.holds(value[name]))
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Cells that prefer wheels alike.
+
+    Attributes:
+        target: A target whose tags all these cells have.
+        cells: The cells.
+    """
+
+    target: Target
+    cells: Condition
+
+
+class Space:
+    """A set of environments, considered all at once.
+
+    Args:
+        axes: The axes; every marker variable that a condition is asked for must be on one of them.
+        extras: Extras of the input itself that are requested (``"x" in extras``, PEP 751).
+        groups: Dependency groups of the input that are requested (``dependency_groups``).
+    """
+
+    def __init__(
+        self,
+        axes: Sequence[Axis],
+        *,
+        extras: Iterable[str] = (),
+        groups: Iterable[str] = (),
+    ) -> None:
+        self.axes = tuple(axes)
+        self.size = 1
+        for axis in self.axes:
+            axis.stride = self.size
+            self.size *= len(axis.values)
+        self.full: Condition = (1 << self.size) - 1
+        self.profiles: tuple[Profile, ...] = ()
+        self._constants: Value = {
+            "extras": frozenset(map(canonicalize_name, extras)),
+            "dependency_groups": frozenset(map(canonicalize_name, groups)),
+        }
+        self._masks: dict[tuple[int, tuple[int, ...]], Condition] = {}
+        self._conditions: dict[tuple[str, str], Condition] = {}
+        self._pythons: dict[str, Condition] = {}
+        self.unreadable: dict[str, str] = {}
+
+    @classmethod
+    def of_targets(
+        cls,
+        targets: Sequence[Target],
+        *,
+        choices: Sequence[frozenset[str]] = (frozenset(),),
+        extras: Iterable[str] = (),
+        groups: Iterable[str] = (),
+    ) -> Space:
+        """A space of just these targets.
+
+        Args:
+            targets: The targets; none twice.
+            choices: Alternatives of a lock (uv's conflicts): in each, the extras that hold.
+            extras: As for the class.
+            groups: As for the class.
+        """
+        axes = [Axis("target", [target.environment for target in targets])]
+        literals = frozenset().union(*choices)
+        if literals:
+            axes.append(Axis("choice", [{"extra": choice} for choice in choices], literals))
+        space = cls(axes, extras=extras, groups=groups)
+        space.profiles = tuple(
+            Profile(target, space.mask(axes[0], (i,))) for i, target in enumerate(targets)
+        )
+        return space
+
+    def condition(self, marker: Marker | None, extra: str = "") -> Condition:
+        """The cells in which a marker holds.
+
+        A marker that packaging cannot evaluate holds everywhere; :attr:`unreadable` then says why.
+
+        Args:
+            marker: The marker; None holds everywhere.
+            extra: The extra in whose name the marker is read, ``""`` for none.
+
+        Returns:
+            One bit for each cell.
+        """
+        if marker is None:
+            return self.full
+        key = (str(marker), extra)
+        condition = self._conditions.get(key)
+        if condition is None:
+            try:
+                condition = self._evaluate(parse_expression(key[0]), extra)
+            except UnreadableMarker as error:
+                self.unreadable[key[0]] = str(error)
+                condition = self.full
+            self._conditions[key] = condition
+        return condition
+
+    def _evaluate(self, expression: Expression, extra: str) -> Condition:
+        if isinstance(expression, Atom):
+            return self._cells_of(expression, extra)
+        parts = (self._evaluate(part, extra) for part in expression.parts)
+        if expression.operator == "and":
+            return functools.reduce(int.__and__, parts, self.full)
+        return functools.reduce(int.__or__, parts, 0)
+
+    def _cells_of(self, atom: Atom, extra: str) -> Condition:
+        for axis in self.axes:
+            if axis.decides(atom):
+                return self.mask(axis, axis.holding(atom))
+        constant = extra if atom.variable == "extra" else self._constants[atom.variable]
+        return self.full if atom.holds(constant) else 0
+
+    def python(self, specifier: SpecifierSet | None) -> Condition:
+        """The cells whose Python a version specifier (Requires-Python) admits.
+
+        Args:
+            specifier: The specifier; None admits every Python.
+        """
+        if specifier is None:
+            return self.full
+        text = str(specifier)
+        if text not in self._pythons:
+            axis = next(a for a in self.axes if "python_full_version" in a.variables)
+            versions = (str(value["python_full_version"]) for value in axis.values)
+            admitted = (
+                i for i, v in enumerate(versions) if specifier.contains(v, prereleases=True)
+            )
+            self._pythons[text] = self.mask(axis, tuple(admitted))
+        return self._pythons[text]
+
+    def mask(self, axis: Axis, indices: tuple[int, ...]) -> Condition:
+        """The cells whose value on an axis is one of those at the given indices."""
+        key = (axis.stride, indices)
+        mask = self._masks.get(key)
+        if mask is None:
+            run = (1 << axis.stride) - 1
+            block = sum(run << (i * axis.stride) for i in indices)
+            period = (1 << (axis.stride * len(axis.values))) - 1
+            mask = self._masks[key] = block * (self.full // period) if indices else 0
+        return mask
+
+    def cells(self, condition: Condition) -> Iterator[int]:
+        """The numbers of a condition's cells, ascending."""
+        while condition:
+            low = condition & -condition
+            yield low.bit_length() - 1
+            condition ^= low
+
+    def value(self, axis: Axis, cell: int) -> Value:
+        """The value that a cell has on an axis."""
+        return axis.values[cell // axis.stride % len(axis.values)]

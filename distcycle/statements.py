@@ -1,0 +1,222 @@
+"""From cells and indices to words: the records of a report."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from distcycle import findings
+from distcycle.checks import Draft, describe_package
+from distcycle.cycles import Component, Cycle
+from distcycle.findings import CODES, Finding, Member, TargetRow, Variant, abbreviate_targets
+from distcycle.lines import find_lines
+from distcycle.markers import Condition
+from distcycle.model import Place, Snapshot
+from distcycle.policy import Policy
+from distcycle.selection import Edge, Selection
+from distcycle.targets import Target
+
+__all__ = ["Lines", "Statements", "row_of"]
+
+_LONGEST_ID = 100
+
+
+def row_of(target: Target) -> TargetRow:
+    """A target as a report shows it."""
+    return TargetRow(
+        name=target.name,
+        platform=target.platform,
+        python=target.python,
+        environment=dict(target.environment),
+        assumed=target.assumed,
+    )
+
+
+class Lines:
+    """The lines of places, looked up together in one scan of the input's text.
+
+    Args:
+        snapshot: The input.
+        places: Every place whose line will be asked for.
+    """
+
+    def __init__(self, snapshot: Snapshot, places: Iterable[Place]) -> None:
+        keys = {place.key for place in places if place.line is None and place.key}
+        self._lines = find_lines(snapshot.text, snapshot.syntax, keys) if keys else {}
+
+    def line(self, place: Place) -> int | None:
+        """The line of a place, counted from 1; None when unknown."""
+        return place.line if place.line is not None else self._lines.get(place.key or "")
+
+
+class Statements:
+    """Makes a report's records out of one selection.
+
+    Args:
+        selection: What was selected.
+        targets: The targets to name, in order, with the cells that each stands for.
+        policy: What decides severities.
+        lines: The lines of places.
+    """
+
+    def __init__(
+        self,
+        selection: Selection,
+        targets: Iterable[tuple[TargetRow, Condition]],
+        policy: Policy,
+    ) -> None:
+        self._selection = selection
+        self._packages = selection.snapshot.packages
+        self._targets = tuple(targets)
+        self._policy = policy
+        self._lines = Lines(selection.snapshot, ())
+
+    def look_up(self, places: Iterable[Place]) -> None:
+        """Find the lines of all places that are about to be shown."""
+        self._lines = Lines(self._selection.snapshot, places)
+
+    def targets_in(self, cells: Condition) -> tuple[str, ...]:
+        """The names of the targets that have a cell in a condition, in order."""
+        return tuple(row.name for row, own in self._targets if own & cells)
+
+    def show(self, cells: Condition) -> str:
+        """A condition for people."""
+        return abbreviate_targets(self.targets_in(cells), [row for row, _ in self._targets])
+
+    def finding(self, draft: Draft) -> Finding:
+        """A finding, with its severity, line and targets."""
+        return Finding(
+            code=draft.code,
+            severity=self._policy.judge_severity(draft.code, default=draft.severity),
+            message=draft.message,
+            packages=draft.packages,
+            targets=() if draft.cells is None else self.targets_in(draft.cells),
+            path=draft.place.path,
+            line=self._lines.line(draft.place),
+            details=draft.details,
+            component=draft.component,
+        )
+
+    def draft_of(self, component: Component) -> Draft:
+        """The finding that says that a component exists."""
+        names = self._names(component.packages)
+        shown = component.cycles[0].packages if component.cycles else component.packages
+        first = self._packages[shown[0]]
+        loop = " -> ".join([self._packages[i].name for i in (*shown, shown[0])])
+        size = f"{len(names)} packages require each other, such as " if len(names) > 2 else ""
+        through = "" if component.kind == "wheel-cycle" else ", through an extra"
+        return Draft(
+            code=component.kind,
+            message=f"{size}{loop}{through}",
+            packages=names,
+            cells=component.cells,
+            place=first.place,
+            component=self.id_of(component),
+        )
+
+    def id_of(self, component: Component) -> str:
+        """The fingerprint: code, sorted names and extras, cut to a digest when long."""
+        extras = sorted({edge.source[1] for edge in component.edges if edge.source[1]})
+        text = "+".join(self._names(component.packages))
+        if extras and component.kind == "extra-cycle":
+            text += f"[{','.join(extras)}]"
+        if len(text) > _LONGEST_ID:
+            digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+            text = f"{text.partition('+')[0]}+{len(component.packages) - 1}@{digest}"
+        return f"{component.kind}:{text}"
+
+    def _names(self, indices: Iterable[int]) -> tuple[str, ...]:
+        return tuple(sorted({self._packages[i].name for i in indices}))
+
+    def component(self, component: Component) -> findings.Component:
+        """A component with its edges and cycles."""
+        edges = sorted(component.edges, key=self._edge_order)
+        index = {id(edge): at for at, edge in enumerate(edges)}
+        return findings.Component(
+            id=self.id_of(component),
+            input=self._selection.snapshot.path,
+            code=component.kind,
+            severity=self._policy.judge_severity(
+                component.kind, default=CODES[component.kind].severity
+            ),
+            packages=tuple(self._member(i, component) for i in component.packages),
+            requested_by=tuple(self._requested_by(component)),
+            targets=self.targets_in(component.cells),
+            condition=None,
+            variants=self._variants(component),
+            edges=tuple(map(self._edge, edges)),
+            cycles=tuple(self._cycle(cycle, index) for cycle in component.cycles),
+            capped=component.capped,
+        )
+
+    def _variants(self, component: Component) -> tuple[Variant, ...]:
+        if len(component.variants) == 1:
+            return ()
+        return tuple(
+            Variant(packages=self._names(members), targets=self.targets_in(cells))
+            for members, cells in component.variants
+        )
+
+    def _member(self, index: int, component: Component) -> Member:
+        package = self._packages[index]
+        extras = {e.source[1] for e in component.edges if e.source[0] == index and e.source[1]}
+        version = None if package.version is None else str(package.version)
+        return Member(name=package.name, version=version, extras=tuple(sorted(extras)))
+
+    def _requested_by(self, component: Component) -> Iterable[str]:
+        """Who requests the extras through which a component closes."""
+        nodes = sorted({edge.source for edge in component.edges if edge.source[1]})
+        for index, extra in nodes:
+            name = f"{self._packages[index].name}[{extra}]"
+            for root, _ in self._selection.roots:
+                requirement = root.requirement
+                if requirement.name == self._packages[index].name and extra in requirement.extras:
+                    yield f"{name} is requested by {_where(self._selection, requirement.place)}"
+            askers = {
+                describe_package(self._packages[edge.source[0]])
+                for edge in self._selection.edges
+                if edge.target == index
+                and extra in edge.requirement.extras
+                and edge.source[0] != index
+            }
+            for asker in sorted(askers):
+                yield f"{name} is requested by {asker}"
+
+    def _edge_order(self, edge: Edge) -> tuple[str, str, str, str, int]:
+        wheel = edge.artefact.filename if edge.artefact else ""
+        source = self._packages[edge.source[0]].name
+        target = self._packages[edge.target].name
+        return (source, edge.source[1], target, wheel + edge.requirement.text, edge.cells)
+
+    def place_of(self, edge: Edge) -> Place:
+        """What an edge points at: its own line in a lock, else its source's."""
+        return edge.requirement.place or self._packages[edge.source[0]].place
+
+    def _edge(self, edge: Edge) -> findings.Edge:
+        name = self._packages[edge.source[0]].name
+        place = self.place_of(edge)
+        return findings.Edge(
+            source=f"{name}[{edge.source[1]}]" if edge.source[1] else name,
+            target=self._packages[edge.target].name,
+            requirement=edge.requirement.text,
+            marker=str(edge.requirement.marker) if edge.requirement.marker else "",
+            origin=edge.origin,
+            wheel=edge.artefact.filename if edge.artefact else None,
+            path=place.path,
+            line=self._lines.line(place),
+            targets=self.targets_in(edge.cells),
+        )
+
+    def _cycle(self, cycle: Cycle, index: dict[int, int]) -> findings.Cycle:
+        hops = tuple(tuple(sorted(index[id(edge)] for edge in hop)) for hop in cycle.hops)
+        return findings.Cycle(
+            packages=tuple(self._packages[i].name for i in cycle.packages),
+            hops=hops,
+            targets=self.targets_in(cycle.cells),
+        )
+
+
+def _where(selection: Selection, place: Place | None) -> str:
+    if place is None:
+        return selection.snapshot.path
+    return f"{place.path}:{place.line}" if place.line is not None else place.path
