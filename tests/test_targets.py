@@ -164,6 +164,27 @@ def test_versioned_names_keep_their_meaning() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("linux_x86_64", "linux_x86_64"),
+        ("manylinux2014_x86_64", "linux_x86_64"),
+        ("musllinux_1_1_aarch64", "musllinux_aarch64"),
+        ("macosx_11_0_arm64", "macos_arm64"),
+        ("cp311-win32", "windows_x86"),
+    ],
+)
+def test_a_version_does_not_change_the_base(name: str, base: str) -> None:
+    assert {made.base for made in make_targets([name])} == {base}
+
+
+def test_targets_from_elsewhere_have_a_base() -> None:
+    environment = target("cp311-linux_x86_64").environment
+    known = custom_target(environment, ["cp311-cp311-manylinux_2_36_x86_64"])
+    assert (known.platform, known.base) == ("manylinux_2_36_x86_64", "linux_x86_64")
+    assert custom_target(environment, ["cp311-cp311-beos_r5"]).base == "beos_r5"
+
+
+@pytest.mark.parametrize(
     ("name", "message"),
     [
         ("linux_x86_46", "unknown platform 'linux_x86_46'; did you mean linux_x86_64"),
@@ -272,10 +293,10 @@ def test_every_target_is_complete(platform: Platform, python: Python) -> None:
 
 def test_a_target_cannot_be_incomplete() -> None:
     with pytest.raises(ValueError, match=r"lacks .*os_name"):
-        Target(name="x", platform="x", python="x", environment={}, tags=("py3-none-any",))
+        Target(name="x", platform="x", base="x", python="x", environment={}, tags=("py3-none-any",))
     whole = target("cp311-linux_x86_64")
     with pytest.raises(ValueError, match="lacks tags"):
-        Target(name="x", platform="x", python="x", environment=whole.environment, tags=())
+        Target(name="x", platform="x", base="x", python="x", environment=whole.environment, tags=())
     with pytest.raises(TypeError):
         whole.environment["os_name"] = "nt"  # type: ignore[index]
 

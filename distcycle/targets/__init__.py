@@ -61,7 +61,8 @@ class Target:
     Attributes:
         name: Such as ``cp311-linux_x86_64``; it decides everything else. A target that does not
             come from the table has ``@host`` or ``@`` and a digest of its content at the end.
-        platform: The platform's name, such as ``linux_x86_64``.
+        platform: The platform's name, such as ``linux_x86_64`` or ``manylinux_2_17_x86_64``.
+        base: Its name in the table, without a version: ``linux_x86_64`` for either.
         python: The Python's name, such as ``cp311``, ``cp313t`` or ``pp311``.
         environment: All eleven marker variables.
         tags: The tags of the wheels that it takes, such as
@@ -75,6 +76,7 @@ class Target:
 
     name: str
     platform: str = field(compare=False)
+    base: str = field(compare=False, repr=False)
     python: str = field(compare=False)
     environment: Mapping[str, str] = field(compare=False, repr=False)
     tags: tuple[str, ...] = field(compare=False, repr=False)
@@ -108,6 +110,7 @@ def make_target(platform: Platform, python: Python) -> Target:
     return Target(
         name=name,
         platform=platform.name,
+        base=platform.base,
         python=python.name,
         environment=MappingProxyType(dict(sorted(environment.items()))),
         tags=tuple(_wheel_tags(platform, python)),
@@ -234,10 +237,19 @@ def custom_target(
     return Target(
         name=f"{python}-{platform}@{label}",
         platform=platform,
+        base=_base_of(platform),
         python=python,
         environment=MappingProxyType(values),
         tags=tuple(tags),
     )
+
+
+def _base_of(tag: str) -> str:
+    """The table's name for the platform of a wheel tag; the tag itself where it has none."""
+    try:
+        return find_platforms(tag)[0].base
+    except TargetError:
+        return tag
 
 
 def read_target(text: str, *, path: str | None = None) -> Target:

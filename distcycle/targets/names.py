@@ -198,4 +198,4 @@ def _at_version(row: Platform, newest: tuple[int, ...]) -> Platform:
     word = {"macos": "macosx"}.get(row.family, row.family)
     release = "_release" if row.family == "freebsd" else ""
     version = "_".join(map(str, newest))
-    return replace(row, name=f"{word}_{version}{release}_{row.tag}", newest=newest)
+    return replace(row, name=f"{word}_{version}{release}_{row.tag}", row=row.name, newest=newest)

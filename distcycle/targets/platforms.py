@@ -41,6 +41,7 @@ class Platform:
         pythons: First and last minor version of Python that runs on it.
         note: What else is assumed.
         python: The Python that the name carried, if any.
+        row: The name in the table, where ``name`` is another.
     """
 
     name: str
@@ -53,6 +54,12 @@ class Platform:
     pythons: tuple[tuple[int, int], tuple[int, int]] = ((2, 7), (3, 99))
     note: str = ""
     python: Python | None = None
+    row: str | None = None
+
+    @property
+    def base(self) -> str:
+        """Its name in the table: ``linux_x86_64`` for ``manylinux_2_17_x86_64`` too."""
+        return self.row or self.name
 
     @property
     def assumed(self) -> str:
