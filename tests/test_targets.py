@@ -197,6 +197,7 @@ def test_targets_from_elsewhere_have_a_base() -> None:
         ("manylinux1_aarch64", "did you mean manylinux_2_17_aarch64"),
         ("cp399-linux_x86_64", "unknown Python version 'cp399'"),
         ("cp38-ios_arm64", "Python cp38 does not run on ios_arm64"),
+        ("cp312-pyodide_2025_0_wasm32", "Python cp312 does not run on pyodide_wasm32"),
         ("pyodide_2019_0_wasm32", "unknown platform"),
         ("host", "unknown platform 'host'"),
     ],

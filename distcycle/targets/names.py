@@ -140,7 +140,7 @@ def _with_python(platform: str, python: str, name: str) -> tuple[Platform, ...]:
     (found,) = find_pythons(python)
     platforms = _find_plain(platform, name)
     for each in platforms:
-        if not each.has(found):
+        if not each.has(found) or each.python not in {None, found}:
             raise TargetError(name, problem=f"Python {found.name} does not run on {each.name}:")
     return tuple(replace(each, python=found) for each in platforms)
 
