@@ -16,7 +16,7 @@ from distcycle.policy import Policy
 from distcycle.selection import Request, Selection, select
 from distcycle.statements import Statements, row_of
 
-__all__ = ["Options", "audit", "combine"]
+__all__ = ["Options", "audit", "combine", "judge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,12 @@ def audit(snapshot: Snapshot, space: Space, facts: Facts, options: Options) -> R
     Returns:
         The report; components and findings are sorted, so that equal inputs give equal reports.
     """
-    selection = select(snapshot, space, facts, options.request)
+    return judge(select(snapshot, space, facts, options.request), options)
+
+
+def judge(selection: Selection, options: Options) -> Report:
+    """Judge what was selected; see :func:`audit`."""
+    snapshot, space = selection.snapshot, selection.space
     names = [package.name for package in snapshot.packages]
     components = find_components(selection.edges, names, space.full, max_cycles=options.max_cycles)
     rows = [(row_of(profile.target), profile.cells) for profile in space.profiles]
@@ -84,7 +89,14 @@ def _summarise(
 ) -> Summary:
     unknown = find_unknown(selection)
     offers = selection.offers
-    by_via = {i for i in offers if any(offer.origin == "via" for offer in offers[i])}
+    second_best = {
+        origin: sum(
+            any(offer.origin == origin and offer.unknown for offer in offers[i])
+            for i in offers
+            if i not in unknown
+        )
+        for origin in ("lock", "via")
+    }
     read = {
         offer.artefact.identity
         for i in offers
@@ -94,7 +106,8 @@ def _summarise(
     return Summary(
         packages=len(selection.snapshot.packages),
         judged=len(offers) - len(unknown),
-        via=len(by_via),
+        by_lock=second_best["lock"],
+        via=second_best["via"],
         unknown=len(unknown),
         edges=sum(edge.judged for edge in selection.edges),
         wheels_read=len(read),

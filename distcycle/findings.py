@@ -306,6 +306,8 @@ class Summary:
     Attributes:
         packages: Packages of the inputs.
         judged: Packages that are reached and whose requirements are known.
+        by_lock: Of these, packages judged by the lock's word where their wheels could not be
+            asked.
         via: Of these, packages judged by a compiler's comments only.
         unknown: Packages that are reached and whose requirements could not be had.
         edges: Live edges along which loops were sought.
@@ -317,6 +319,7 @@ class Summary:
 
     packages: int = 0
     judged: int = 0
+    by_lock: int = 0
     via: int = 0
     unknown: int = 0
     edges: int = 0

@@ -32,6 +32,7 @@ __all__ = [
     "Root",
     "Snapshot",
     "SourceKind",
+    "SyntaxKind",
     "Unknown",
 ]
 
@@ -175,6 +176,8 @@ class Package:
         hashes: Hashes that the files must match, where the input lists no files (``--hash``).
         requirements: What the lock says it requires; None when the format carries no edges.
         provides_extra: Extras that the lock knows of.
+        requested_extras: Those that the lock shows were requested when it was made, by a package or
+            by the project (PDM's entries with extras, Poetry's resolved optional dependencies).
         metadata: METADATA read together with the input (installed distributions, pip's reports).
         marker: Where this entry stands; None when everywhere.
         requires_python: The versions of Python that the lock says it is for.
@@ -192,6 +195,7 @@ class Package:
     hashes: tuple[tuple[str, str], ...] = ()
     requirements: tuple[Requirement, ...] | None = None
     provides_extra: tuple[Extra, ...] = ()
+    requested_extras: tuple[Extra, ...] = ()
     metadata: Metadata | Unknown | None = None
     marker: Marker | None = None
     requires_python: SpecifierSet | None = None

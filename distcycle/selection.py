@@ -8,10 +8,12 @@ lock's tool installs.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from packaging.markers import Marker
 from packaging.utils import NormalizedName
 
 from distcycle.graph import strong_components
@@ -39,9 +41,12 @@ __all__ = [
     "Request",
     "Selection",
     "Unmet",
+    "find_choices",
     "find_roots",
     "select",
 ]
+
+_MOST_CHOICES = 64
 
 Node = tuple[int, str]
 """A package's index and an extra of it, ``""`` for the package itself."""
@@ -224,7 +229,7 @@ class _Selector:
             (root, cells)
             for root in roots
             if _is_requested(root, self.request)
-            and (cells := self.space.condition(root.requirement.marker) & self.bounds)
+            and (cells := self.space.condition(root.requirement.marker) & self._chosen(root))
         )
         if any(len(indices) > 1 for indices in self.by_name.values()):
             self._let_lock_choose()
@@ -233,6 +238,13 @@ class _Selector:
         self._collect_edges(links)
         self._collect_needs()
         return self.result
+
+    def _chosen(self, root: Root) -> Condition:
+        """Where a root's extra or group is the one chosen, when it conflicts with others."""
+        name = _conflict_name(root)
+        if name is None or not any(name in names for names in self.snapshot.conflicts):
+            return self.bounds
+        return self.bounds & self.space.condition(Marker(f'extra == "{name}"'))
 
     def _let_lock_choose(self) -> None:
         """Of several entries of one name, one stands where the lock's own edges reach it."""
@@ -531,6 +543,39 @@ def _is_requested(root: Root, request: Request) -> bool:
     if root.extra is not None:
         return request.all_extras or root.extra in request.extras
     return root.default or (root.group is not None and root.group in request.groups)
+
+
+def _conflict_name(root: Root) -> str | None:
+    """The name by which uv's markers know that a root's extra or group was chosen."""
+    project = root.requirement.name
+    if root.extra is not None:
+        return f"extra-{len(project)}-{project}-{root.extra}"
+    if root.group is not None:
+        return f"group-{len(project)}-{project}-{root.group}"
+    return None
+
+
+def find_choices(snapshot: Snapshot, request: Request) -> tuple[frozenset[str], ...]:
+    """Find the alternatives among extras and groups of which a lock admits only one at a time.
+
+    Args:
+        snapshot: The lock.
+        request: What is asked for.
+
+    Returns:
+        For each alternative the names, as the lock's markers have them, that are chosen. With no
+        conflict among what is asked for there is one alternative.
+    """
+    roots = snapshot.roots or ()
+    names = (_conflict_name(root) for root in roots if _is_requested(root, request))
+    asked = {name for name in names if name is not None}
+    options = []
+    for conflict in snapshot.conflicts:
+        wanted = sorted(asked.intersection(conflict))
+        options.append(wanted or [""])
+    free = asked.difference(*snapshot.conflicts)
+    picks = itertools.islice(itertools.product(*options), _MOST_CHOICES)
+    return tuple(dict.fromkeys(frozenset({*free, *pick} - {""}) for pick in picks))
 
 
 def _is_static(metadata: Metadata) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from distcycle import findings
 from distcycle.checks import Draft, describe_package
 from distcycle.cycles import Component, Cycle
-from distcycle.findings import CODES, Finding, Member, TargetRow, Variant, abbreviate_targets
+from distcycle.findings import Finding, Member, TargetRow, Variant, abbreviate_targets
 from distcycle.lines import find_lines
 from distcycle.markers import Condition
 from distcycle.model import Place, Snapshot
@@ -136,9 +136,7 @@ class Statements:
             id=self.id_of(component),
             input=self._selection.snapshot.path,
             code=component.kind,
-            severity=self._policy.judge_severity(
-                component.kind, default=CODES[component.kind].severity
-            ),
+            severity=self._policy.judge_severity(component.kind),
             packages=tuple(self._member(i, component) for i in component.packages),
             requested_by=tuple(self._requested_by(component)),
             targets=self.targets_in(component.cells),

@@ -1,0 +1,503 @@
+"""The command line: arguments, streams, progress and exit code. Nothing else prints or exits.
+
+Exit codes, the same for every format: 0 when nothing is at ``deny``, 1 when something is, 2 when
+the command could not run or could judge nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from distcycle.errors import DistcycleError, InputError
+from distcycle.version import __version__
+
+if TYPE_CHECKING:
+    from distcycle.findings import Report, Severity
+    from distcycle.metadata import Library
+    from distcycle.model import Facts, Snapshot
+    from distcycle.policy import Policy
+    from distcycle.selection import Request, Selection
+
+__all__ = ["main"]
+
+_EPILOG = "exit codes: 0 nothing at deny, 1 something at deny, 2 could not run or judge nothing"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        arguments: The words after the program's name; None for this process's.
+
+    Returns:
+        The exit code.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except DistcycleError as error:
+        from distcycle.reporters.escape import printable
+
+        for line in str(error).split("\n"):
+            print(f"distcycle: error: {printable(line)}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; keep the interpreter from saying so at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+# Arguments ---------------------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="distcycle",
+        description="Find the dependency loops between wheels, for every target platform.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"distcycle {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_audit(commands)
+    _add_bundle(commands)
+    _add_targets(commands)
+    _add_codes(commands)
+    return parser
+
+
+Commands = argparse._SubParsersAction  # type: ignore[type-arg]  # noqa: SLF001
+
+
+def _add_command(
+    commands: Commands, name: str, text: str, run: Callable[[argparse.Namespace], int], example: str
+) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=text,
+        description=text,
+        epilog=f"example: {example}\n\n{_EPILOG}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_audit(commands: Commands) -> None:
+    command = _add_command(
+        commands,
+        "audit",
+        "find loops in locks, requirement files and environments",
+        _run_audit,
+        "distcycle audit requirements.txt --platform linux_x86_64",
+    )
+    _add_input_options(command)
+    _add_fact_options(command)
+    group = command.add_argument_group("judgement")
+    for flag, severity in (("-A", "allow"), ("-W", "warn"), ("-D", "deny")):
+        group.add_argument(
+            flag,
+            f"--{severity}",
+            metavar="CODE",
+            dest="severities",
+            action="append",
+            default=[],
+            type=lambda code, severity=severity: (code, severity),
+            help=f"weigh findings of this code as {severity}",
+        )
+    group.add_argument(
+        "--fail-on-unknown",
+        action="store_true",
+        help="the same as --deny edges-unknown",
+    )
+    group.add_argument(
+        "--max-cycles", type=_positive, default=100, metavar="N", help="loops listed (100)"
+    )
+    group = command.add_argument_group("output")
+    group.add_argument(
+        "--format",
+        action="append",
+        default=[],
+        metavar="FORM[:FILE]",
+        help="text or json, to standard output or to a file; repeatable",
+    )
+    group.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    group.add_argument("-q", "--quiet", action="store_true", help="the verdict only")
+    group.add_argument("-v", "--verbose", action="store_true", help="everything")
+    group.add_argument(
+        "--show-targets", action="store_true", help="say which environment each platform means"
+    )
+
+
+def _add_input_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "inputs",
+        nargs="*",
+        metavar="INPUT",
+        help="a lock or requirements file, a directory of wheels, an environment, a project, or -; "
+        "without any, the one lock that stands here",
+    )
+    group = command.add_argument_group("input")
+    group.add_argument("--input-kind", metavar="KIND", help="what the input is, when not told")
+    group.add_argument("--python", metavar="EXE", help="judge this interpreter's environment")
+    group.add_argument("--extra", action="append", default=[], metavar="NAME")
+    group.add_argument("--group", action="append", default=[], metavar="NAME")
+    group.add_argument("--all-extras", action="store_true")
+    group = command.add_argument_group("targets")
+    group.add_argument(
+        "--platform",
+        action="append",
+        default=[],
+        metavar="P",
+        help="a name (see 'distcycle targets'), 'host', or a pex complete platform (.json)",
+    )
+    group.add_argument(
+        "--python-version", action="append", default=[], metavar="V", help="such as 3.11 or pp310"
+    )
+
+
+def _add_fact_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("metadata")
+    group.add_argument(
+        "--edges",
+        choices=("wheel", "lock"),
+        default="wheel",
+        help="ask each wheel what it requires, or believe the lock",
+    )
+    group.add_argument("--offline", action="store_true", help="open no socket")
+    group.add_argument("--bundle", metavar="FILE", help="facts saved by 'distcycle bundle'")
+    group.add_argument("--index-url", metavar="URL")
+    group.add_argument("--extra-index-url", action="append", default=[], metavar="URL")
+    group.add_argument("--find-links", action="append", default=[], metavar="PLACE")
+    group.add_argument("--no-index", action="store_true")
+    group.add_argument("--cache-dir", metavar="DIR")
+    group.add_argument("--no-cache", action="store_true")
+    group.add_argument("--cert", metavar="FILE", help="certificate authorities")
+    group.add_argument("--proxy", metavar="URL")
+    group.add_argument("--timeout", type=_seconds, metavar="S", help="seconds of silence")
+    group.add_argument("--retries", type=int, default=3, metavar="N")
+    group.add_argument(
+        "--concurrency", type=_positive, default=32, metavar="N", help="requests at a time (32)"
+    )
+
+
+def _add_bundle(commands: Commands) -> None:
+    command = _add_command(
+        commands,
+        "bundle",
+        "save every fact that an audit uses, so that it runs again without a network",
+        _run_bundle,
+        "distcycle bundle uv.lock -o facts.json",
+    )
+    _add_input_options(command)
+    _add_fact_options(command)
+    command.add_argument("-o", "--output", required=True, metavar="FILE")
+    command.add_argument("-q", "--quiet", action="store_true")
+
+
+def _add_targets(commands: Commands) -> None:
+    command = _add_command(
+        commands, "targets", "list the known targets", _run_targets, "distcycle targets"
+    )
+    command.add_argument("names", nargs="*", metavar="NAME", help="show what these names mean")
+
+
+def _add_codes(commands: Commands) -> None:
+    command = _add_command(
+        commands, "codes", "explain the codes of findings", _run_codes, "distcycle codes"
+    )
+    command.add_argument("code", nargs="?", metavar="CODE")
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise ValueError
+    return value
+
+
+# audit and bundle --------------------------------------------------------------------------------
+
+
+def _run_audit(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from distcycle import api
+    from distcycle.audit import Options, combine, judge
+
+    forms = [_split_form(text) for text in options.format or ["text"]]
+    policy, request = _policy(options), _request(options)
+    reports = []
+    with _library(options) as library:
+        for snapshot in _snapshots(options):
+            selection, _ = _gather(snapshot, library, options, request)
+            reports.append(
+                judge(
+                    selection,
+                    Options(request=request, policy=policy, max_cycles=options.max_cycles),
+                )
+            )
+    report = replace(combine(reports), command=_command(options))
+    for form, path in forms:
+        text = api.render(report, form, _view(options, path))
+        if path is None:
+            sys.stdout.write(text)
+        else:
+            api.write_text(path, text)
+    if options.show_targets:
+        _show_targets(report)
+    return _verdict(report)
+
+
+def _verdict(report: Report) -> int:
+    if report.judged_nothing:
+        print("distcycle: error: nothing could be judged", file=sys.stderr)
+        return 2
+    return 0 if report.ok else 1
+
+
+def _run_bundle(options: argparse.Namespace) -> int:
+    from distcycle import api
+    from distcycle.metadata.bundle import dump_bundle
+    from distcycle.model import Facts
+
+    files: dict[object, object] = {}
+    metadata: dict[str, object] = {}
+    with _library(options) as library:
+        for snapshot in _snapshots(options):
+            _, facts = _gather(snapshot, library, options, _request(options))
+            files.update(facts.files)
+            metadata.update(facts.metadata)
+    facts = Facts(files=files, metadata=metadata)  # type: ignore[arg-type]
+    api.write_text(options.output, dump_bundle(facts))
+    if not options.quiet:
+        print(f"{options.output}: METADATA of {len(metadata)} files", file=sys.stderr)
+    return 0
+
+
+def _snapshots(options: argparse.Namespace) -> list[Snapshot]:
+    from distcycle import api
+
+    if options.python:
+        if options.inputs:
+            raise InputError("--python names an environment; no INPUT goes with it")
+        return [api.read_environment(python=options.python)]
+    inputs = options.inputs or [api.find_input(".")]
+    return [api.read(path, kind=options.input_kind) for path in inputs]
+
+
+def _gather(
+    snapshot: Snapshot, library: Library, options: argparse.Namespace, request: Request
+) -> tuple[Selection, Facts]:
+    from distcycle import api
+
+    targets = api.choose_targets(snapshot, options.platform, options.python_version)
+    space = api.make_space(snapshot, targets, request)
+    return api.gather(snapshot, space, library, request)
+
+
+def _request(options: argparse.Namespace) -> Request:
+    from packaging.utils import canonicalize_name
+
+    from distcycle.selection import Request
+
+    return Request(
+        extras=frozenset(map(canonicalize_name, options.extra)),
+        groups=frozenset(map(canonicalize_name, options.group)),
+        all_extras=options.all_extras,
+        edges=options.edges,
+    )
+
+
+def _policy(options: argparse.Namespace) -> Policy:
+    from distcycle.errors import InputError
+    from distcycle.findings import CODES, Severity
+    from distcycle.policy import Policy
+
+    severities: dict[str, Severity] = {}
+    for code, severity in options.severities:
+        if code not in CODES:
+            raise InputError(f"unknown code {code!r}{_nearest(code, CODES)}")
+        severities[code] = Severity(severity)
+    if options.fail_on_unknown:
+        severities["edges-unknown"] = Severity.DENY
+    return Policy(severities=severities)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _library(options: argparse.Namespace) -> Library:
+    from pathlib import Path
+
+    from distcycle.metadata import Library
+    from distcycle.metadata import Options as FactOptions
+    from distcycle.metadata.bundle import read_bundle
+
+    bundle = None
+    if options.bundle:
+        try:
+            text = Path(options.bundle).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot be read: {error}", path=options.bundle) from None
+        bundle = read_bundle(text, path=options.bundle)
+    choices: dict[str, object] = {}
+    if options.no_cache:
+        choices["cache_dir"] = None
+    elif options.cache_dir:
+        choices["cache_dir"] = Path(options.cache_dir)
+    return Library(
+        FactOptions(
+            index_url=options.index_url,
+            extra_index_urls=tuple(options.extra_index_url),
+            find_links=tuple(options.find_links),
+            no_index=options.no_index,
+            offline=options.offline,
+            bundle=bundle,
+            concurrency=options.concurrency,
+            timeout_s=options.timeout,
+            retries=options.retries,
+            cert=options.cert,
+            proxy=options.proxy,
+            progress=_progress(options),
+            **choices,  # type: ignore[arg-type]
+        )
+    )
+
+
+def _progress(options: argparse.Namespace) -> Callable[[int, int], None] | None:
+    """A line on stderr that counts and is erased in the end; only on a terminal."""
+    if options.quiet or not sys.stderr.isatty():
+        return None
+
+    def show(done: int, total: int) -> None:
+        text = f"metadata {done}/{total}" if done < total else ""
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+    return show
+
+
+# Output ------------------------------------------------------------------------------------------
+
+
+def _split_form(text: str) -> tuple[str, str | None]:
+    from distcycle.reporters import REPORTERS
+
+    form, _, path = text.partition(":")
+    if form not in REPORTERS:
+        known = ", ".join(REPORTERS)
+        raise InputError(f"unknown format {form!r}; expected one of {known}, then maybe :FILE")
+    return form, path or None
+
+
+def _view(options: argparse.Namespace, path: str | None) -> object:
+    from distcycle.reporters import View
+
+    return View(
+        width=_width(),
+        color=path is None and _wants_color(options.color, sys.stdout),
+        verbosity=-1 if options.quiet else int(options.verbose),
+    )
+
+
+def _width() -> int:
+    return max(40, min(shutil.get_terminal_size((80, 24)).columns, 120))
+
+
+def _wants_color(choice: str, stream: TextIO) -> bool:
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _command(options: argparse.Namespace) -> str:
+    """The command that makes the same report again; where facts come from is left out."""
+    words = ["distcycle", "audit", *options.inputs]
+    for flag, values in (
+        ("--platform", options.platform),
+        ("--python-version", options.python_version),
+        ("--extra", options.extra),
+        ("--group", options.group),
+    ):
+        for value in values:
+            words += [flag, value]
+    words += [word for code, severity in options.severities for word in (f"--{severity}", code)]
+    words += ["--all-extras"] if options.all_extras else []
+    words += ["--fail-on-unknown"] if options.fail_on_unknown else []
+    words += ["--edges", "lock"] if options.edges == "lock" else []
+    words += ["--input-kind", options.input_kind] if options.input_kind else []
+    words += ["--python", options.python] if options.python else []
+    words += ["--max-cycles", str(options.max_cycles)] if options.max_cycles != 100 else []
+    return shlex.join(words)
+
+
+def _show_targets(report: Report) -> None:
+    for row in report.targets:
+        print(f"{row.name}{' (' + row.assumed + ')' if row.assumed else ''}", file=sys.stderr)
+        for name, value in row.environment.items():
+            print(f"  {name} = {value!r}", file=sys.stderr)
+
+
+# targets and codes -------------------------------------------------------------------------------
+
+
+def _run_targets(options: argparse.Namespace) -> int:
+    from distcycle.targets import describe_targets, make_targets
+
+    if options.names:
+        for target in make_targets(options.names):
+            print(f"{target.name}{' (' + target.assumed + ')' if target.assumed else ''}")
+            for name, value in target.environment.items():
+                print(f"  {name} = {value!r}")
+            print(f"  {len(target.tags)} wheel tags, the best {target.tags[0]}")
+        return 0
+    for row in describe_targets():
+        tier = ", judged by default" if row.tier == 1 else ""
+        print(f"{row.name}{tier}")
+        print(f"  Pythons: {row.pythons[0]} to {row.pythons[-1]}")
+        if row.assumed:
+            print(f"  assumed: {row.assumed}")
+        if row.names:
+            print(f"  also: {', '.join(row.names)}")
+        if row.versioned:
+            print(f"  limited: {row.versioned}")
+    return 0
+
+
+def _run_codes(options: argparse.Namespace) -> int:
+    from distcycle.findings import CODES
+
+    if options.code is None:
+        for code in CODES.values():
+            print(f"{code.name:<24}{code.severity!s:<7}{code.meaning}")
+        return 0
+    if options.code not in CODES:
+        raise InputError(f"unknown code {options.code!r}{_nearest(options.code, CODES)}")
+    code = CODES[options.code]
+    print(f"{code.name} ({code.severity} by default)\n{code.meaning}\n{code.advice}")
+    return 0

@@ -1,0 +1,247 @@
+"""What a person needs to act, in the width of a terminal, the important first."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from distcycle.findings import (
+    Component,
+    Cycle,
+    Edge,
+    Finding,
+    Report,
+    Severity,
+    TargetRow,
+    abbreviate_targets,
+)
+from distcycle.reporters import View
+from distcycle.reporters.escape import printable
+
+__all__ = ["render"]
+
+_STYLES = {Severity.DENY: "1;31", Severity.WARN: "33", Severity.ALLOW: "2"}
+_CYCLES_SHOWN = 3
+_MEMBERS_SHOWN = 12
+_LIKE_FINDINGS_SHOWN = 3
+_NEAR_MISSES_SHOWN = 3
+
+
+def render(report: Report, view: View) -> str:
+    """Show a report as text."""
+    if view.verbosity < 0:
+        return _verdict(report) + "\n"
+    return "\n".join(_Page(report, view).lines()) + "\n"
+
+
+def _verdict(report: Report) -> str:
+    summary = report.summary
+    if report.judged_nothing:
+        return "nothing could be judged"
+    loops = _count(summary.components, "loop")
+    return f"{loops}, {summary.deny} denied, {_count(summary.warn, 'warning')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+class _Page:
+    """The lines of one report."""
+
+    def __init__(self, report: Report, view: View) -> None:
+        self.report = report
+        self.view = view
+        self.all = view.verbosity > 0
+
+    def lines(self) -> Iterator[str]:
+        yield from self._head()
+        for component in self.report.components:
+            yield ""
+            yield from self._component(component)
+        if self.report.components:
+            yield ""
+            yield from self._table()
+        yield from self._findings()
+        yield from self._near_misses()
+        yield ""
+        yield from self._foot()
+
+    # Shapes
+
+    def _wrap(self, text: str, indent: int = 0, hang: int | None = None) -> list[str]:
+        return textwrap.wrap(
+            printable(text),
+            self.view.width,
+            initial_indent=" " * indent,
+            subsequent_indent=" " * (indent + 2 if hang is None else hang),
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+
+    def _paint(self, text: str, style: str) -> str:
+        return f"\x1b[{style}m{text}\x1b[0m" if self.view.color else text
+
+    def _headline(self, severity: Severity, code: str, text: str) -> Iterator[str]:
+        label = f"{severity}[{code}]"
+        first, *rest = self._wrap(f"{label} {text}")
+        yield first.replace(label, self._paint(label, _STYLES[severity]), 1)
+        yield from rest
+
+    def _targets(self, names: Sequence[str]) -> str:
+        return abbreviate_targets(names, self.report.targets)
+
+    # Parts
+
+    def _head(self) -> Iterator[str]:
+        for entry in self.report.inputs:
+            yield from self._wrap(f"{entry.path}: {_count(entry.packages, 'package')}")
+        names = [row.name for row in self.report.targets]
+        everything = abbreviate_targets(names[:1], self.report.targets[:1])
+        if len(names) > 1:
+            everything = ", ".join(_platforms(self.report.targets))
+        yield from self._wrap(f"judged on {everything}")
+        for note in self.report.notes:
+            yield from self._wrap(f"note: {note}")
+
+    def _component(self, component: Component) -> Iterator[str]:
+        names = [package.name for package in component.packages]
+        if len(names) == 2 and component.cycles:
+            title = " -> ".join((*component.cycles[0].packages, component.cycles[0].packages[0]))
+        else:
+            title = f"{len(names)} packages require each other: {_listed(names, self._most())}"
+        yield from self._headline(component.severity, component.code, title)
+        yield from self._wrap(f"on {self._targets(component.targets)}", 2)
+        for line in component.requested_by:
+            yield from self._wrap(line, 2)
+        shown = component.cycles if self.all else component.cycles[:_CYCLES_SHOWN]
+        for cycle in shown:
+            yield from self._cycle(component, cycle, titled=len(names) > 2)
+        more = len(component.cycles) - len(shown)
+        if more or component.capped:
+            least = "at least " if component.capped else ""
+            yield from self._wrap(f"and {least}{max(more, 1)} more loops", 2)
+
+    def _most(self) -> int:
+        return 10**9 if self.all else _MEMBERS_SHOWN
+
+    def _cycle(self, component: Component, cycle: Cycle, *, titled: bool) -> Iterator[str]:
+        if titled:
+            loop = " -> ".join((*cycle.packages, cycle.packages[0]))
+            where = "" if cycle.targets == component.targets else self._targets(cycle.targets)
+            yield from self._wrap(f"{loop}{' on ' + where if where else ''}", 2)
+        versions = {package.name: package.version for package in component.packages}
+        for hop in cycle.hops:
+            by_text: dict[tuple[str, str], list[Edge]] = defaultdict(list)
+            for at in hop:
+                edge = component.edges[at]
+                by_text[edge.source, edge.requirement].append(edge)
+            for (source, requirement), edges in by_text.items():
+                version = versions.get(source.partition("[")[0])
+                yield from self._wrap(f"{source} {version or ''} requires {requirement}", 4)
+                yield from self._wrap(_evidence(edges), 6)
+
+    def _table(self) -> Iterator[str]:
+        """Loops against platforms, with the Pythons on which each exists."""
+        platforms = list(dict.fromkeys(row.platform for row in self.report.targets))
+        for component in self.report.components:
+            names = [package.name for package in component.packages]
+            yield from self._wrap(f"where {_listed(names, 4)}:", 0)
+            width = max(map(len, platforms))
+            for platform in platforms:
+                rows = [row for row in self.report.targets if row.platform == platform]
+                held = [row.name for row in rows if row.name in component.targets]
+                pythons = "no loop"
+                if held:
+                    pythons = _pythons(held, rows)
+                yield from self._wrap(f"{platform:<{width}}  {pythons}", 2, width + 6)
+
+    def _findings(self) -> Iterator[str]:
+        groups: dict[tuple[Severity, str], list[Finding]] = defaultdict(list)
+        for finding in self.report.findings:
+            if finding.component is None and (self.all or finding.severity is not Severity.ALLOW):
+                groups[finding.severity, finding.code].append(finding)
+        for (severity, code), group in groups.items():
+            yield ""
+            shown = group if self.all else group[:_LIKE_FINDINGS_SHOWN]
+            for finding in shown:
+                where = f"{finding.path}:{finding.line}" if finding.line else finding.path
+                yield from self._headline(severity, code, finding.message)
+                targets = f" on {self._targets(finding.targets)}" if finding.targets else ""
+                yield from self._wrap(f"{where}{targets}", 2)
+                for detail in finding.details if self.all else finding.details[:2]:
+                    yield from self._wrap(detail, 4)
+            rest = [name for finding in group[len(shown) :] for name in finding.packages[:1]]
+            if rest:
+                names = _listed(list(dict.fromkeys(rest)), _MEMBERS_SHOWN)
+                yield from self._wrap(f"{severity}[{code}] and {len(rest)} more: {names}")
+
+    def _near_misses(self) -> Iterator[str]:
+        misses = self.report.near_misses
+        if not misses or (self.report.components and not self.all):
+            return
+        shown = misses if self.all else misses[:_NEAR_MISSES_SHOWN]
+        for miss in shown:
+            yield ""
+            loop = " -> ".join((*miss.packages, miss.packages[0]))
+            yield from self._wrap(f"no loop here: {loop}")
+            for reason in miss.reasons:
+                yield from self._wrap(reason, 2)
+        if len(misses) > len(shown):
+            yield f"and {len(misses) - len(shown)} more that only names would close; -v shows them"
+
+    def _foot(self) -> Iterator[str]:
+        summary = self.report.summary
+        judged = f"{summary.judged} of {summary.packages} packages judged"
+        parts = [judged, f"{_count(summary.wheels_read, 'wheel')} read"]
+        if summary.by_lock:
+            parts.append(f"{summary.by_lock} by the lock's word only")
+        if summary.via:
+            parts.append(f"{summary.via} by '# via' comments only")
+        if summary.unknown:
+            parts.append(f"{summary.unknown} unknown")
+        yield from self._wrap(", ".join(parts))
+        style = "1;31" if summary.deny else "1;32"
+        yield self._paint(_verdict(self.report), style)
+
+
+def _evidence(edges: Sequence[Edge]) -> str:
+    """Who declares a requirement, and where its package stands in the input."""
+    first = edges[0]
+    where = f"{first.path}:{first.line}" if first.line else first.path
+    wheels = list(dict.fromkeys(edge.wheel for edge in edges if edge.wheel))
+    if not wheels:
+        return f"{where} (by the {first.origin})"
+    more = f" and {len(wheels) - 1} more" if len(wheels) > 1 else ""
+    return f"{where}, {wheels[0]}{more}"
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def _platforms(rows: Sequence[TargetRow]) -> Iterable[str]:
+    """Each platform with its Pythons, unless all have the same."""
+    pythons: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        pythons[row.platform].append(row.python)
+    if len({tuple(own) for own in pythons.values()}) == 1:
+        own = next(iter(pythons.values()))
+        yield f"{', '.join(pythons)} with {own[0]}{' to ' + own[-1] if len(own) > 1 else ''}"
+        return
+    for platform, own in pythons.items():
+        yield f"{platform} ({own[0]}{'-' + own[-1] if len(own) > 1 else ''})"
+
+
+def _pythons(held: Sequence[str], rows: Sequence[TargetRow]) -> str:
+    text = abbreviate_targets(held, [*rows, *rows[:0]])
+    if len(held) == len(rows):
+        return (
+            ", ".join(row.python for row in rows)
+            if len(rows) < 3
+            else (f"{rows[0].python}-{rows[-1].python}")
+        )
+    return text.partition("(")[2].rstrip(")")
