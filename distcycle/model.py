@@ -274,6 +274,8 @@ class Snapshot:
         roots: Where reach begins; None when it must be computed from the lock's own edges.
         requires_python: The versions of Python that the input is for.
         environments: Markers whose union is what the lock was made for; empty when everything.
+        default_groups: Groups that are chosen when no flag is given, where markers of packages ask
+            for ``dependency_groups`` (pylock.toml); elsewhere the roots say it.
         conflicts: Sets of extra names, as they stand in the lock's markers, of which at most one
             can be chosen (uv).
         amendments: Edges that the lock's tool takes out or replaces.
@@ -295,6 +297,7 @@ class Snapshot:
     roots: tuple[Root, ...] | None
     requires_python: SpecifierSet | None = None
     environments: tuple[Marker, ...] = ()
+    default_groups: tuple[NormalizedName, ...] = ()
     conflicts: tuple[tuple[str, ...], ...] = ()
     amendments: tuple[Amendment, ...] = ()
     index: IndexOptions = field(default_factory=IndexOptions)

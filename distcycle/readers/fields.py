@@ -124,8 +124,10 @@ def parse_toml(text: str, *, path: str) -> Fields:
         return Fields(tomli.loads(text), path=path)
     except tomli.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error.msg}", path=path, line=error.lineno) from None
-    except RecursionError:
-        raise InputError("not valid TOML: nested too deeply", path=path) from None
+    except (RecursionError, ValueError):
+        raise InputError(
+            "not valid TOML: nested too deeply or a number too long", path=path
+        ) from None
 
 
 def parse_json(text: str, *, path: str) -> Fields:
