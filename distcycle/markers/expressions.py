@@ -1,4 +1,4 @@
-"""Markers as expressions over atoms, read from what packaging prints; packaging says what each means.
+"""Markers as expressions over atoms, read from what packaging prints; packaging says what they mean.
 
 Source: PEP 508, https://packaging.python.org/specifications/dependency-specifiers/
 """
