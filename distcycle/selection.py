@@ -619,8 +619,9 @@ def _sources_of_via(
 def find_roots(snapshot: Snapshot, *, all_extras: bool = False) -> tuple[Root, ...]:
     """Find the roots of a lock that does not say them, from its own edges.
 
-    Roots are what no other package requires, and every component that nothing outside reaches.
-    Markers are left out of account; optional packages are roots only with all extras.
+    Roots are what no other package requires, every component that nothing outside reaches, and
+    extras that were requested although nothing in the lock does. Markers are left out of account;
+    optional packages are roots only with all extras.
 
     Args:
         snapshot: The lock.
@@ -629,40 +630,54 @@ def find_roots(snapshot: Snapshot, *, all_extras: bool = False) -> tuple[Root, .
     Returns:
         One root for each, bound to its package entry.
     """
-    successors = _names_required(snapshot)
-    required = {v for u, targets in successors.items() for v in targets if v != u}
-    roots = {name for name in successors if name not in required}
-    reached = _closure(successors, roots)
-    if len(reached) < len(successors):
-        rest = {u: targets for u, targets in successors.items() if u not in reached}
-        components = strong_components(rest)
-        for component in components:
-            into = {u for u, targets in rest.items() if u not in component and component & targets}
-            if not into:
-                roots |= component
+    requested = _extras_requested(snapshot)
+    names = _sources(_names_required(snapshot, requested))
     return tuple(
-        Root(
-            requirement=Requirement(
-                name=package.name,
-                text=package.name
-                if package.version is None
-                else f"{package.name}=={package.version}",
-                marker=package.marker,
-                package=i,
-                place=package.place,
-            )
-        )
+        _root_at(snapshot, i, tuple(sorted(extras)))
         for i, package in enumerate(snapshot.packages)
-        if package.name in roots and (all_extras or not package.optional)
+        for extras in (set(package.requested_extras) - requested[package.name],)
+        if (package.name in names or extras) and (all_extras or not package.optional)
     )
 
 
-def _names_required(snapshot: Snapshot) -> dict[NormalizedName, set[NormalizedName]]:
-    """Project to projects, as the lock has it, with extras only where something requests them."""
+def _root_at(snapshot: Snapshot, index: int, extras: tuple[Extra, ...]) -> Root:
+    package = snapshot.packages[index]
+    name = f"{package.name}[{','.join(extras)}]" if extras else package.name
+    requirement = Requirement(
+        name=package.name,
+        extras=extras,
+        text=name if package.version is None else f"{name}=={package.version}",
+        marker=package.marker,
+        package=index,
+        place=package.place,
+    )
+    return Root(requirement=requirement)
+
+
+def _sources(successors: dict[NormalizedName, set[NormalizedName]]) -> set[NormalizedName]:
+    """Projects that nothing else requires, and components that nothing outside requires."""
+    required = {v for u, targets in successors.items() for v in targets if v != u}
+    sources = {name for name in successors if name not in required}
+    reached = _closure(successors, sources)
+    rest = {u: targets for u, targets in successors.items() if u not in reached}
+    for component in strong_components(rest) if rest else ():
+        if not any(component & targets for u, targets in rest.items() if u not in component):
+            sources |= component
+    return sources
+
+
+def _extras_requested(snapshot: Snapshot) -> dict[NormalizedName, set[Extra]]:
     requested: dict[NormalizedName, set[Extra]] = defaultdict(set)
     for package in snapshot.packages:
         for requirement in package.requirements or ():
             requested[requirement.name].update(requirement.extras)
+    return requested
+
+
+def _names_required(
+    snapshot: Snapshot, requested: dict[NormalizedName, set[Extra]]
+) -> dict[NormalizedName, set[NormalizedName]]:
+    """Project to projects, as the lock has it, with extras only where something requests them."""
     successors: dict[NormalizedName, set[NormalizedName]] = {}
     for package in snapshot.packages:
         targets = successors.setdefault(package.name, set())
