@@ -9,11 +9,12 @@ Source: https://python-poetry.org/docs/dependency-specification/#version-constra
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from dataclasses import dataclass
 
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
 __all__ = ["Constraint", "parse_constraint", "python_markers"]
@@ -21,6 +22,8 @@ __all__ = ["Constraint", "parse_constraint", "python_markers"]
 _CLAUSE = re.compile(
     r"[\s,]*(?P<operator>===|==|~=|!=|<>|<=|>=|\^|~|=|<|>)?\s*(?P<version>\*|v?[0-9][^\s,]*)"
 )
+# Most constraints are PEP 440 already, and need not be taken apart.
+_PLAIN = re.compile(r"(?:(?:^|,)\s*(?:[<>!=~]=|[<>])\s*[0-9][^\s,|]*)+\Z")
 # A gap of more minor versions than this stays two alternatives.
 _MOST_EXCLUDED = 64
 
@@ -63,6 +66,9 @@ def parse_constraint(text: str) -> Constraint:
     Raises:
         ValueError: It cannot be read; the message says what was found.
     """
+    if _PLAIN.match(text):
+        with contextlib.suppress(InvalidSpecifier):
+            return Constraint(text=text, specifier=SpecifierSet(text))
     ranges = _fold_gaps(_parse_ranges(text))
     joined = " || ".join(",".join(map(str, clauses)) for clauses in ranges)
     return Constraint(text=joined, specifier=SpecifierSet(joined) if len(ranges) == 1 else None)
