@@ -1,0 +1,166 @@
+"""What was fetched before: METADATA for ever, project pages until they are to be asked for again.
+
+METADATA is kept under the artefact's sha256. One that came from where the input's own text points
+is kept apart under the host that sent it: else a lock that names a hostile host beside the hash of
+a well-known wheel could plant that wheel's METADATA for every later run.
+
+Entries are written to a temporary name and then moved, so two processes never see half of one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from distcycle.metadata.records import BadRecord, dump_artefact, expect, load_artefact
+from distcycle.model import Artefact
+
+__all__ = ["Cache", "CachedPage", "default_cache_dir"]
+
+_LAYOUT = "v1"
+
+
+def default_cache_dir() -> Path:
+    """The platform's folder for this program's cache."""
+    # A tenth of the start-up time of a run that needs no network, so imported only here.
+    platformdirs = importlib.import_module("platformdirs")
+    return Path(platformdirs.user_cache_dir("distcycle", False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedPage:
+    """A project's page as an index last sent it.
+
+    Attributes:
+        files: What it lists.
+        fetched_s: When it was last known to be current, in seconds since 1970.
+        etag: The index's name for this state of the page (RFC 9110, section 8.8.3).
+        last_modified: Likewise, as a date.
+    """
+
+    files: tuple[Artefact, ...]
+    fetched_s: int
+    etag: str | None = None
+    last_modified: str | None = None
+
+    @property
+    def age_s(self) -> float:
+        """Its age in seconds; a date in the future counts as infinitely old."""
+        age = time.time() - self.fetched_s
+        return age if age >= 0 else float("inf")
+
+
+class Cache:
+    """A folder of entries. What cannot be read or written there is as if it were not cached.
+
+    Args:
+        folder: Where; None for no cache at all.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = None if folder is None else folder / _LAYOUT
+
+    def load_metadata(self, sha256: str, origins: Sequence[str] = ()) -> bytes | None:
+        """Look up an artefact's header block.
+
+        Args:
+            sha256: The artefact's digest, in hex.
+            origins: Hosts whose word the caller would take anyway.
+
+        Returns:
+            The header block, or None.
+        """
+        for origin in ("", *origins):
+            content = self._read(_metadata_key(sha256, origin))
+            if content is not None:
+                return content
+        return None
+
+    def store_metadata(self, sha256: str, headers: bytes, *, origin: str) -> None:
+        """Keep an artefact's header block.
+
+        Args:
+            sha256: The artefact's digest, in hex.
+            headers: The block.
+            origin: The host that sent it; ``""`` when it is verified, or comes from where the
+                user's own configuration points.
+        """
+        self._write(_metadata_key(sha256, origin), headers)
+
+    def load_page(self, url: str) -> CachedPage | None:
+        """Look up a project's page by its URL."""
+        content = self._read(_page_key(url))
+        if content is None:
+            return None
+        try:
+            return _load_page(json.loads(content))
+        except (BadRecord, ValueError, RecursionError):
+            return None
+
+    def store_page(self, url: str, page: CachedPage) -> None:
+        """Keep a project's page."""
+        record = {
+            "fetched_s": page.fetched_s,
+            "etag": page.etag,
+            "last_modified": page.last_modified,
+            "files": [dump_artefact(artefact) for artefact in page.files],
+        }
+        self._write(_page_key(url), json.dumps(record, separators=(",", ":")).encode())
+
+    def _read(self, key: str) -> bytes | None:
+        if self._folder is None:
+            return None
+        try:
+            digest, _, content = (self._folder / key).read_bytes().partition(b"\n")
+        except OSError:
+            return None
+        return content if digest == _digest(content) else None
+
+    def _write(self, key: str, content: bytes) -> None:
+        """A full disk or a read-only home must not end a run that needs no cache."""
+        if self._folder is None:
+            return
+        path = self._folder / key
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_digest(content) + b"\n" + content)
+                Path(temporary).replace(path)
+            except OSError:
+                Path(temporary).unlink(missing_ok=True)
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
+
+
+def _metadata_key(sha256: str, origin: str) -> str:
+    # The digest comes from an input, so it is hashed: nothing in it can name another folder.
+    name = hashlib.sha256(f"{sha256.lower()}\n{origin}".encode()).hexdigest()
+    return f"metadata/{name[:2]}/{name}"
+
+
+def _page_key(url: str) -> str:
+    name = hashlib.sha256(url.encode()).hexdigest()
+    return f"pages/{name[:2]}/{name}"
+
+
+def _load_page(value: object) -> CachedPage:
+    record = expect(value, dict, "page")
+    files = expect(record.get("files"), list, "files")
+    return CachedPage(
+        files=tuple(load_artefact(entry, "files") for entry in files),
+        fetched_s=expect(record.get("fetched_s"), int, "fetched_s"),
+        etag=record.get("etag"),
+        last_modified=record.get("last_modified"),
+    )

@@ -1,0 +1,223 @@
+"""Answers what a judgement needs to know: files of packages, and METADATA of artefacts."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from distcycle.metadata.artefacts import Artefacts
+from distcycle.metadata.bundle import Bundle
+from distcycle.metadata.cache import Cache, default_cache_dir
+from distcycle.metadata.files import Files
+from distcycle.metadata.index import Listings
+from distcycle.metadata.locations import Locations, credentials_of, resolve_locations
+from distcycle.metadata.pip_config import config_files, read_pip_settings
+from distcycle.model import Artefact, Facts, IndexOptions, Metadata, Needs, Unknown
+
+if TYPE_CHECKING:
+    from distcycle.metadata.http import Client
+
+__all__ = ["Library", "Options"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+_TIMEOUT_S = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Where facts come from, and how they are fetched.
+
+    Attributes:
+        index_url: The index; None for what the input or pip's configuration says.
+        extra_index_urls: Further indexes.
+        find_links: Folders, pages or archives that are looked into as well.
+        no_index: Ask no index.
+        offline: Open no socket; cache and local files only.
+        bundle: Facts saved before; what is in it is not sought elsewhere.
+        cache_dir: Where fetched facts are kept; None for nowhere.
+        concurrency: Requests at a time.
+        timeout_s: Longest silence of a server, in seconds; None for what pip's configuration says.
+        retries: Further attempts after the first.
+        cert: A file of certificate authorities; None for what pip's configuration says.
+        proxy: For http and https; None for what pip's configuration or the environment says.
+        progress: Called with how many facts are had, and how many there will be.
+    """
+
+    index_url: str | None = None
+    extra_index_urls: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    no_index: bool = False
+    offline: bool = False
+    bundle: Bundle | None = None
+    cache_dir: Path | None = field(default_factory=default_cache_dir)
+    concurrency: int = 32
+    timeout_s: float | None = None
+    retries: int = 3
+    cert: str | None = None
+    proxy: str | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+class Library:
+    """Finds facts. As a context manager it closes its connections at the end.
+
+    Args:
+        options: Where facts come from.
+        environ: The environment; None for this process's.
+
+    Raises:
+        InputError: pip's configuration, on which the search rests, cannot be read.
+    """
+
+    def __init__(self, options: Options, *, environ: Mapping[str, str] | None = None) -> None:
+        self._options = options
+        environ = os.environ if environ is None else environ
+        self._pip = read_pip_settings(environ, config_files(environ))
+        self._cache = Cache(options.cache_dir)
+        self._credentials: dict[str, tuple[str, str]] = {}
+        self._client: Client | None = None
+        self._guard = threading.Lock()
+        self._listings = Listings(self._open, self._cache, offline=options.offline)
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._guard:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def gather(self, needs: Needs, facts: Facts, *, index: IndexOptions) -> Facts:
+        """Answer everything that a judgement needs.
+
+        Args:
+            needs: What it lacks.
+            facts: What it has; nothing in it is sought again.
+            index: What the input itself says about where files are.
+
+        Returns:
+            ``facts`` with an answer to each need: a value, or :class:`Unknown` with a reason.
+
+        Raises:
+            MetadataError: A whole file does not have the hash that the input gives for it.
+        """
+        locations = self._locations(index)
+        files = Files(self._listings, locations)
+        artefacts = Artefacts(
+            self._open, self._cache, self._listings, locations, offline=self._options.offline
+        )
+        asked = {
+            key: partial(self._files, files, *key, registry)
+            for key, registry in sorted(needs.files.items())
+            if key not in facts.files
+        }
+        wheels = {artefact.identity: artefact for artefact in needs.metadata}
+        wanted = {
+            identity: partial(self._metadata, artefacts, wheels[identity])
+            for identity in sorted(wheels)
+            if identity not in facts.metadata
+        }
+        progress = _Progress(self._options.progress, len(asked) + len(wanted))
+        with ThreadPoolExecutor(self._options.concurrency) as pool:
+            found = _run(pool, asked, progress)
+            said = _run(pool, wanted, progress)
+        return Facts(
+            files=MappingProxyType({**facts.files, **found}),
+            metadata=MappingProxyType({**facts.metadata, **said}),
+        )
+
+    def _files(
+        self, files: Files, project: NormalizedName, version: Version, registry: str | None
+    ) -> tuple[Artefact, ...] | Unknown:
+        bundle = self._options.bundle
+        known = None if bundle is None else bundle.files(project, version)
+        return files.of(project, version, registry) if known is None else known
+
+    def _metadata(self, artefacts: Artefacts, artefact: Artefact) -> Metadata | Unknown:
+        bundle = self._options.bundle
+        known = None if bundle is None else bundle.metadata(artefact)
+        return artefacts.metadata(artefact) if known is None else known
+
+    def _locations(self, index: IndexOptions) -> Locations:
+        options = self._options
+        flags = IndexOptions(
+            index_url=options.index_url,
+            extra_index_urls=options.extra_index_urls,
+            find_links=options.find_links,
+            no_index=options.no_index,
+        )
+        locations = resolve_locations(flags, index, self._pip)
+        self._credentials.update(credentials_of(locations))
+        return locations
+
+    def _open(self) -> Client:
+        """The client, made when the network is first needed: its import takes a while."""
+        with self._guard:
+            if self._client is None:
+                http = importlib.import_module("distcycle.metadata.http")
+                self._client = cast("Client", http.Client(http.Connection(**self._connection())))
+            return self._client
+
+    def _connection(self) -> dict[str, Any]:
+        """Settings of the client: a flag, else pip's configuration, else the default."""
+        options, pip = self._options, self._pip
+        return {
+            "timeout_s": options.timeout_s or pip.timeout_s or _TIMEOUT_S,
+            "retries": max(0, options.retries),
+            "cert": options.cert or pip.cert,
+            "client_cert": pip.client_cert,
+            "proxy": options.proxy or pip.proxy,
+            "trusted_hosts": pip.trusted_hosts,
+            "credentials": self._credentials,
+        }
+
+
+class _Progress:
+    """Counts what is done, for whoever wants to show it."""
+
+    def __init__(self, report: Callable[[int, int], None] | None, total: int) -> None:
+        self._report = report
+        self._total = total
+        self._done = 0
+
+    def step(self) -> None:
+        self._done += 1
+        if self._report is not None:
+            self._report(self._done, self._total)
+
+
+def _run(
+    pool: ThreadPoolExecutor, jobs: Mapping[K, Callable[[], V]], progress: _Progress
+) -> dict[K, V]:
+    """Do all jobs at once; of several errors the one of the first job is raised, on every run."""
+    futures = {key: pool.submit(job) for key, job in jobs.items()}
+    try:
+        for _ in as_completed(futures.values()):
+            progress.step()
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    return {key: future.result() for key, future in futures.items()}
