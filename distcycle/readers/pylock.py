@@ -1,9 +1,9 @@
 """pylock.toml (PEP 751), lock-version 1.
 
-A pylock lists what an installer installs, and each entry's marker says where: all entries are roots.
-Requirements are optional, and the specified ``dependencies`` only name other entries, without marker
-or extra; PDM adds PEP 508 lines, which say more and are taken instead. Where no entry of a file has
-any, as pip and uv write it, no edges are known, which is not the same as none.
+A pylock lists what an installer installs, and each entry's marker says where: every entry is a
+root. Requirements are optional, and the specified ``dependencies`` only name other entries, without
+marker or extra; PDM adds PEP 508 lines, which say more and are taken instead. Where no entry of a
+file has any, as pip and uv write it, no edges are known, which is not the same as none.
 
 ``packaging.pylock`` is not used: it refuses a whole file for one bad entry, and an audit wants the
 rest; nor does it keep key paths, which findings point at.
