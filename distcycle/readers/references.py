@@ -33,7 +33,8 @@ __all__ = [
     "without_credentials",
 ]
 
-_USERINFO = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<userinfo>[^/?#\s]*)@")
+# The bound keeps the search linear in long words that are no scheme.
+_USERINFO = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,30})://(?P<userinfo>[^/?#\s]*)@")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|file:", re.IGNORECASE)
 _REPOSITORY = re.compile(r"(?:git|hg|svn|bzr)\+|(?:git|svn|bzr)(?:\+\w+)?://", re.IGNORECASE)
 _ARCHIVE = re.compile(

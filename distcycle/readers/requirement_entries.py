@@ -34,7 +34,7 @@ _NAMED_REFERENCE = re.compile(
 )
 # What packaging refuses is still a requirement if its name stands alone or an operator follows.
 _LIKE_REQUIREMENT = re.compile(
-    r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(?:\[[^\]]*\]\s*)?(?:===?|[~!<>]=|[<>;(@]|\Z)"
+    r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(?:\[[^\]]*\]\s*)?(?:\(\s*)?(?:===?|[~!<>]=|[<>;@]|\Z)"
 )
 _MARKER_AFTER_URL = re.compile(r"\s;|;\s|;\Z")
 
@@ -123,7 +123,7 @@ def _name_in_project(
     if reference.source not in ("directory", "editable"):
         return None
     folder = re.sub(r"\Afile:(?://)?", "", reference.target).replace("\\", "/")
-    found = beside(posixpath.join(folder, "pyproject.toml"))
+    found = beside(posixpath.normpath(posixpath.join(folder, "pyproject.toml")))
     try:
         project = tomli.loads(found[1].decode("utf-8"))["project"] if found else {}
         return canonicalize_name(project["name"], validate=True)

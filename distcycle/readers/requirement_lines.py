@@ -39,7 +39,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _COOKIE = re.compile(rb"#.*?coding[:=]\s*([-\w.]+)")
-_COMMENT = re.compile(r"(?:^|\s+)#(?P<comment>.*)\Z", re.DOTALL)
+_COMMENT = re.compile(r"(?:^|\s)#(?P<comment>.*)\Z", re.DOTALL)
 _COMMENT_LINE = re.compile(r"\s*#")
 _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
 _OPTIONS = re.compile(r"(?:^|\s)-")
@@ -209,7 +209,7 @@ def _join(text: str) -> Iterator[tuple[int, str]]:
             start = number
         is_comment = _COMMENT_LINE.match(line) is not None
         if line.endswith("\\") and not is_comment:
-            parts.append(line.rstrip("\\"))
+            parts.append(line.strip("\\"))
             continue
         # The blank makes a comment after a backslash a comment still.
         parts.append(f" {line}" if is_comment and parts else line)
