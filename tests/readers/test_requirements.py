@@ -313,6 +313,12 @@ def test_what_a_compiler_left_out_is_a_package_but_no_root() -> None:
     assert len(read_in.roots or ()) == 2
 
 
+def test_a_hash_cut_off_by_a_comment_is_a_problem() -> None:
+    read_in = snapshot("a==1 \\\n# via b\n--hash=sha256:ab\n")
+    assert messages(read_in) == [(3, "--hash without a requirement, which pip ignores")]
+    assert read_in.packages[0].hashes == ()
+
+
 # Includes and constraints -------------------------------------------------------------------------
 
 
@@ -394,6 +400,11 @@ def test_constraints_under_markers() -> None:
         ("foo", "2", 'python_version > "3" and os_name == "posix"'),
         ("foo", None, 'python_version > "3"'),
     ]
+
+
+def test_a_constraint_for_everywhere_holds_under_the_marker_of_the_line() -> None:
+    read_in = snapshot("-c c.txt\nfoo ; os_name == 'nt'\n", {"c.txt": "foo==1"})
+    assert pins(read_in) == [("foo", "1", 'os_name == "nt"')]
 
 
 def test_a_constraint_may_be_a_reference() -> None:
