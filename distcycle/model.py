@@ -215,12 +215,15 @@ class Root:
         group: Asked for only with this dependency group of the project.
         default: Asked for when no flag is given. A root with an extra never is; a root with a group
             is when the lock's tool installs that group by default.
+        choice: How the lock's markers name it, as an ``extra``, that this project, extra or group
+            was chosen (uv, where choices conflict); None where they have no name for it.
     """
 
     requirement: Requirement
     extra: Extra | None = None
     group: NormalizedName | None = None
     default: bool = True
+    choice: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

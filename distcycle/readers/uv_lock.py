@@ -27,6 +27,7 @@ from distcycle.readers.fields import Fields, parse_toml
 from distcycle.readers.uv_manifest import (
     DEV_ONLY,
     Groups,
+    name_choice,
     read_amendments,
     read_conflicts,
     read_default_groups,
@@ -131,15 +132,22 @@ def _member_roots(
     index: int, package: Package, defaults: Groups, entries: Entries
 ) -> Iterator[Root]:
     entry = entries.heads[index]
-    yield Root(requirement=_member(index, package))
+    yield Root(requirement=_member(index, package), choice=name_choice(entry.name))
     for extra in package.provides_extra:
-        yield Root(requirement=_member(index, package, extra), extra=extra, default=False)
+        yield Root(
+            requirement=_member(index, package, extra),
+            extra=extra,
+            default=False,
+            choice=name_choice(entry.name, "extra", extra),
+        )
     with entries.problems.tolerate(package=entry.name):
         defaults = read_default_groups(entry.fields, defaults)
     with entries.problems.tolerate(package=entry.name):
         groups = entry.fields.table("dev-dependencies")
         for name in groups.value:
-            yield from _group_roots(name, entries.read_dependencies(entry, groups, name), defaults)
+            listed = entries.read_dependencies(entry, groups, name)
+            choice = name_choice(entry.name, "group", canonicalize_name(name))
+            yield from _group_roots(name, listed, defaults, choice)
 
 
 def _member(index: int, package: Package, extra: Extra | None = None) -> Requirement:
@@ -171,9 +179,9 @@ def _requests(fields: Fields, name: str, entries: Entries) -> Iterator[Requireme
 
 
 def _group_roots(
-    name: str, requirements: Iterator[Requirement], defaults: Groups
+    name: str, requirements: Iterator[Requirement], defaults: Groups, choice: str | None = None
 ) -> Iterator[Root]:
     group = canonicalize_name(name)
     default = defaults is None or group in defaults
     for requirement in requirements:
-        yield Root(requirement=requirement, group=group, default=default)
+        yield Root(requirement=requirement, group=group, default=default, choice=choice)

@@ -31,6 +31,7 @@ from distcycle.requirements import parse_requirement
 __all__ = [
     "DEV_ONLY",
     "Groups",
+    "name_choice",
     "read_amendments",
     "read_conflicts",
     "read_default_groups",
@@ -184,10 +185,7 @@ def _merge_overrides(found: list[Amendment]) -> Iterator[Amendment]:
 
 
 def read_conflicts(top: Fields, problems: Problems) -> tuple[tuple[str, ...], ...]:
-    """Sets of choices of which at most one can be made, named as ``extra`` in markers names them.
-
-    The name holds the length of the project's name, for ``-`` may stand in all its parts.
-    """
+    """Sets of choices of which at most one can be made, named as :func:`name_choice` does."""
     found: list[tuple[str, ...]] = []
     with problems.tolerate():
         for key, value in members(top, "conflicts"):
@@ -202,5 +200,19 @@ def _conflict_name(value: object, path: str, key: str) -> str:
     package = read_name(item, "package")
     for kind in ("extra", "group"):
         if kind in item:
-            return f"{kind}-{len(package)}-{package}-{read_name(item, kind)}"
-    return f"project-{len(package)}-{package}"
+            return name_choice(package, kind, read_name(item, kind))
+    return name_choice(package)
+
+
+def name_choice(package: NormalizedName, kind: str = "project", name: str = "") -> str:
+    """The ``extra`` by which uv's markers say that a project, or a part of it, was chosen.
+
+    It holds the length of the project's name, for ``-`` may stand in all its parts.
+
+    Args:
+        package: The project.
+        kind: ``project``, ``extra`` or ``group``.
+        name: The extra or group.
+    """
+    choice = f"{kind}-{len(package)}-{package}"
+    return f"{choice}-{name}" if name else choice

@@ -135,6 +135,21 @@ def test_roots_of_a_workspace_are_its_members_their_extras_and_groups() -> None:
     assert first.place == Place(path="amended-workspace.lock", key="package[5]")
 
 
+def test_choices_of_roots_are_those_that_conflict() -> None:
+    snapshot = read_data("amended-workspace.lock")
+    assert snapshot.roots is not None
+    assert [root.choice for root in snapshot.roots] == [
+        "project-4-proj",
+        "extra-4-proj-cpu",
+        "extra-4-proj-gpu",
+        "group-4-proj-dev",
+        "group-4-proj-docs",
+        "project-3-sub",
+        "extra-3-sub-more",
+    ]
+    assert snapshot.conflicts == (("extra-4-proj-cpu", "extra-4-proj-gpu"),)
+
+
 def test_roots_of_a_script_are_its_requirements() -> None:
     snapshot = read_data("script.lock")
     assert snapshot.roots is not None
