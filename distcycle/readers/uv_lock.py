@@ -50,7 +50,7 @@ def read(document: Document) -> Snapshot:
 
     Args:
         document: The lock; the pyproject.toml beside it is read for ``default-groups``, which locks
-            before revision 5 do not say.
+            of older revisions do not say.
 
     Raises:
         UnsupportedLockVersion: Its version is not 1.
