@@ -120,24 +120,28 @@ class Artefacts:
 
     def _from_links(self, artefact: Artefact, place: Location) -> bytes | None:
         """A file of the same name in a place for links; another build of it is passed over."""
+        named = name_and_version(artefact.filename)
+        if named is None:
+            return None
         try:
-            return self._from_listing(artefact, self._listings.links(place), trusted=place.trusted)
+            listed = self._listings.in_links(*named, place)
+            return self._from_listing(artefact, listed, trusted=place.trusted)
         except HashMismatch:
             return None
+        except Unreachable as error:
+            if error.status == 404:
+                return None
+            raise
 
-    def _indexes(self, artefact: Artefact) -> Iterator[Location]:
-        known = {index.url for index in self._locations.indexes}
-        if artefact.registry and known and artefact.registry not in known:
-            yield Location(url=artefact.registry, trusted=False)
-        yield from self._locations.indexes
+    def _indexes(self, artefact: Artefact) -> tuple[Location, ...]:
+        return (*self._locations.named(artefact.registry), *self._locations.indexes)
 
     def _from_index(self, artefact: Artefact, index: Location) -> bytes | None:
         named = name_and_version(artefact.filename)
         if named is None:
             return None
-        digest = _sha256(artefact)
         try:
-            listed = self._listings.project(named[0], index, wanted=[digest] if digest else [])
+            listed = self._listings.on_index(*named, index, wanted=_sha256(artefact))
         except Unreachable as error:
             if error.status == 404:
                 return None

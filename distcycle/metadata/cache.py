@@ -14,16 +14,14 @@ import importlib
 import json
 import os
 import tempfile
-import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from distcycle.metadata.records import BadRecord, dump_artefact, expect, load_artefact
-from distcycle.model import Artefact
+from distcycle.metadata.listing import Listing, dump_listing, load_listing
+from distcycle.metadata.records import BadRecord
 
-__all__ = ["Cache", "CachedPage", "default_cache_dir"]
+__all__ = ["Cache", "default_cache_dir"]
 
 _LAYOUT = "v1"
 
@@ -33,29 +31,6 @@ def default_cache_dir() -> Path:
     # A tenth of the start-up time of a run that needs no network, so imported only here.
     platformdirs = importlib.import_module("platformdirs")
     return Path(platformdirs.user_cache_dir("distcycle", False))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachedPage:
-    """A project's page as an index last sent it.
-
-    Attributes:
-        files: What it lists.
-        fetched_s: When it was last known to be current, in seconds since 1970.
-        etag: The index's name for this state of the page (RFC 9110, section 8.8.3).
-        last_modified: Likewise, as a date.
-    """
-
-    files: tuple[Artefact, ...]
-    fetched_s: int
-    etag: str | None = None
-    last_modified: str | None = None
-
-    @property
-    def age_s(self) -> float:
-        """Its age in seconds; a date in the future counts as infinitely old."""
-        age = time.time() - self.fetched_s
-        return age if age >= 0 else float("inf")
 
 
 class Cache:
@@ -95,25 +70,20 @@ class Cache:
         """
         self._write(_metadata_key(sha256, origin), headers)
 
-    def load_page(self, url: str) -> CachedPage | None:
-        """Look up a project's page by its URL."""
-        content = self._read(_page_key(url))
+    def load_listing(self, key: str) -> Listing | None:
+        """Look up a page."""
+        content = self._read(_page_key(key))
         if content is None:
             return None
         try:
-            return _load_page(json.loads(content))
+            return load_listing(json.loads(content))
         except (BadRecord, ValueError, RecursionError):
             return None
 
-    def store_page(self, url: str, page: CachedPage) -> None:
-        """Keep a project's page."""
-        record = {
-            "fetched_s": page.fetched_s,
-            "etag": page.etag,
-            "last_modified": page.last_modified,
-            "files": [dump_artefact(artefact) for artefact in page.files],
-        }
-        self._write(_page_key(url), json.dumps(record, separators=(",", ":")).encode())
+    def store_listing(self, key: str, listing: Listing) -> None:
+        """Keep a page."""
+        text = json.dumps(dump_listing(listing), separators=(",", ":"))
+        self._write(_page_key(key), text.encode())
 
     def _read(self, key: str) -> bytes | None:
         if self._folder is None:
@@ -150,17 +120,6 @@ def _metadata_key(sha256: str, origin: str) -> str:
     return f"metadata/{name[:2]}/{name}"
 
 
-def _page_key(url: str) -> str:
-    name = hashlib.sha256(url.encode()).hexdigest()
+def _page_key(key: str) -> str:
+    name = hashlib.sha256(key.encode()).hexdigest()
     return f"pages/{name[:2]}/{name}"
-
-
-def _load_page(value: object) -> CachedPage:
-    record = expect(value, dict, "page")
-    files = expect(record.get("files"), list, "files")
-    return CachedPage(
-        files=tuple(load_artefact(entry, "files") for entry in files),
-        fetched_s=expect(record.get("fetched_s"), int, "fetched_s"),
-        etag=record.get("etag"),
-        last_modified=record.get("last_modified"),
-    )

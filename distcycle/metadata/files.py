@@ -14,7 +14,6 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from distcycle.errors import MetadataError
-from distcycle.metadata.archive import name_and_version
 from distcycle.metadata.errors import Unreachable
 from distcycle.metadata.index import Listings, hash_file
 from distcycle.metadata.locations import Location, Locations
@@ -49,8 +48,8 @@ class Files:
         Returns:
             The files by name, or why there are none.
         """
-        named = [] if registry is None else [Location(url=registry, trusted=False)]
-        found, failures = self._search(project, version, tuple(named))
+        named = self._locations.named(registry)
+        found, failures = self._search(project, version, named)
         if not found and (failures or not named):
             more, further = self._search(project, version, self._locations.indexes)
             found, failures = more, failures | further
@@ -70,14 +69,12 @@ class Files:
         failures: dict[str, None] = {}
         for index in indexes:
             try:
-                listed = self._listings.project(project, index)
+                listed = self._listings.on_index(project, version, index, wanted=None)
             except MetadataError as error:
-                if not (isinstance(error, Unreachable) and error.status == 404):
-                    failures[str(error)] = None
+                _note(error, failures)
                 continue
             for file in listed:
-                if name_and_version(file.filename) == (project, version):
-                    found.setdefault(file.filename, file)
+                found.setdefault(file.filename, file)
         return found, failures
 
     def _linked(
@@ -85,13 +82,17 @@ class Files:
     ) -> Iterator[Artefact]:
         for place in self._locations.find_links:
             try:
-                listed = self._listings.links(place)
+                listed = self._listings.in_links(project, version, place)
             except MetadataError as error:
-                failures[str(error)] = None
+                _note(error, failures)
                 continue
-            for file in listed:
-                if name_and_version(file.filename) == (project, version):
-                    yield _identified(file)
+            yield from map(_identified, listed)
+
+
+def _note(error: MetadataError, failures: dict[str, None]) -> None:
+    """What is not there is no failure: no place need have every project."""
+    if not (isinstance(error, Unreachable) and error.status == 404):
+        failures[str(error)] = None
 
 
 def _identified(file: Artefact) -> Artefact:

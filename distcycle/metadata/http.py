@@ -86,7 +86,9 @@ class Client:
         self._local = threading.local()
         self._adapters = {"https://": _adapter(), "http://": _adapter()}
         for host in connection.trusted_hosts:
-            self._adapters[f"https://{host}{'/' if ':' in host else ''}"] = _TrustingAdapter()
+            # A port leaves no other; without one, all are meant, but no longer host name is.
+            for end in ("/",) if ":" in host else ("/", ":"):
+                self._adapters[f"https://{host}{end}"] = _TrustingAdapter()
         if connection.trusted_hosts:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         self._unreachable: dict[str, str] = {}
@@ -141,7 +143,7 @@ class Client:
                     status=response.status_code,
                     wait_s=_retry_after(response),
                 )
-        except (requests.RequestException, HTTPError, ValueError) as error:
+        except (requests.RequestException, HTTPError, ValueError, OSError) as error:
             return _Failure(
                 problem=_describe(error),
                 final=_is_final(error),
@@ -253,7 +255,12 @@ def _is_final(error: Exception) -> bool:
     if isinstance(error, requests.ConnectionError):
         return isinstance(_reason(error), NameResolutionError)
     hopeless = ValueError, requests.exceptions.InvalidSchema, requests.TooManyRedirects
-    return isinstance(error, hopeless)
+    return isinstance(error, hopeless) or _is_setting(error)
+
+
+def _is_setting(error: Exception) -> bool:
+    """Whether a file of certificates is at fault, for which there is no class of its own."""
+    return isinstance(error, OSError) and not isinstance(error, requests.RequestException)
 
 
 def _is_distrust(error: Exception) -> bool:
@@ -265,6 +272,8 @@ def _describe(error: Exception) -> str:
     for kinds, words in _WORDS:
         if isinstance(error, kinds) or isinstance(_reason(error), kinds):
             return words
+    if _is_setting(error):
+        return "the file of certificates cannot be read"
     if _is_distrust(error):
         return "the certificate is not trusted"
     return "the connection broke" if _reason(error) is None else "cannot be connected to"

@@ -11,23 +11,25 @@ import importlib
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from distcycle.errors import MetadataError
 from distcycle.metadata.archive import name_and_version
-from distcycle.metadata.cache import Cache, CachedPage
+from distcycle.metadata.cache import Cache
 from distcycle.metadata.errors import Unreachable
+from distcycle.metadata.listing import Listing, list_files
 from distcycle.metadata.locations import Location
-from distcycle.metadata.urls import local_path, redact_url, without_credentials
+from distcycle.metadata.urls import filename_of, local_path, redact_url, without_credentials
 from distcycle.model import Artefact
 
 if TYPE_CHECKING:
-    from distcycle.metadata.http import Answer, Client
+    from distcycle.metadata.http import Client
 
 __all__ = ["OFFLINE", "PAGE_LIMIT_BYTES", "Listings", "hash_file"]
 
@@ -49,88 +51,116 @@ class Listings:
         self._client = client
         self._cache = cache
         self._offline = offline
-        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._locks: defaultdict[_Page, threading.Lock] = defaultdict(threading.Lock)
         self._guard = threading.Lock()
-        self._read: dict[str, CachedPage | MetadataError] = {}
+        self._read: dict[_Page, Listing | MetadataError] = {}
 
-    def project(
-        self, project: NormalizedName, index: Location, *, wanted: Iterable[str] = ()
+    def on_index(
+        self, project: NormalizedName, version: Version, index: Location, *, wanted: str | None
     ) -> tuple[Artefact, ...]:
-        """List what an index has of a project, all versions.
+        """List what an index has of a version.
 
         Args:
             project: The project.
+            version: The version.
             index: The index.
-            wanted: Digests (sha256); a page that has them all need not be current. Without any,
-                a page older than ten minutes is asked for again.
+            wanted: The digest (sha256) of a file; a page that has it need not be current. When
+                None, a page older than ten minutes is asked for again.
 
         Raises:
             Unreachable: The index does not have the project (status 404), or cannot be asked.
             MetadataError: The index answers with something else than a page.
         """
-        return self._listing(index.url, project, frozenset(wanted))
+        return self._files(project, version, _Page(index.url, project), wanted)
 
-    def links(self, place: Location) -> tuple[Artefact, ...]:
-        """List all that a place for ``--find-links`` has.
+    def in_links(
+        self, project: NormalizedName, version: Version, place: Location
+    ) -> tuple[Artefact, ...]:
+        """List what a place for ``--find-links`` has of a version.
 
         Raises:
             Unreachable: It is not there, or cannot be asked.
             MetadataError: It answers with something else than a page.
         """
         url = place.url or ""
-        if name_and_version(redact_url(url).rpartition("/")[2]) is not None:
-            return (_archive_link(url),)
-        return self._listing(url, None, frozenset())
+        named = name_and_version(filename_of(url))
+        if named is not None:
+            return (_archive_link(url),) if named == (project, version) else ()
+        return self._files(project, version, _Page(url, None), None)
 
-    def _listing(
-        self, url: str | None, project: NormalizedName | None, wanted: frozenset[str]
+    def _files(
+        self, project: NormalizedName, version: Version, page: _Page, wanted: str | None
     ) -> tuple[Artefact, ...]:
-        key = f"{without_credentials(url or 'default')} {project or ''}"
         with self._guard:
-            lock = self._locks[key]
+            lock = self._locks[page]
         with lock:
-            known = self._read.get(key)
+            known = self._read.get(page)
             if isinstance(known, MetadataError):
                 raise known
-            if known is None or not _suffices(known, wanted):
-                try:
-                    known = self._page(url, project, wanted, key)
-                except MetadataError as error:
-                    self._read[key] = error
-                    raise
-                self._read[key] = known
-            return known.files
+            files = () if known is None else known.of(project, version)
+            if known is None or not _suffices(known, files, wanted):
+                files = self._listing(page, project, version, wanted).of(project, version)
+        return files
 
-    def _page(
-        self, url: str | None, project: NormalizedName | None, wanted: frozenset[str], key: str
-    ) -> CachedPage:
-        path = None if url is None else local_path(url)
-        if path is not None:
-            files = _local_links(path) if project is None else _local_project(path / project)
-            return CachedPage(files=files, fetched_s=int(time.time()))
-        cached = self._cache.load_page(key)
-        if cached is not None and (self._offline or _suffices(cached, wanted)):
-            return cached
+    def _listing(
+        self, page: _Page, project: NormalizedName, version: Version, wanted: str | None
+    ) -> Listing:
+        """Read a page and remember it, or why it cannot be read."""
+        try:
+            path = None if page.url is None else local_path(page.url)
+            if path is not None:
+                listing = list_files(_local_files(path, page.project))
+            else:
+                listing = self._remote(page, project, version, wanted)
+        except MetadataError as error:
+            self._read[page] = error
+            raise
+        self._read[page] = listing
+        return listing
+
+    def _remote(
+        self, page: _Page, project: NormalizedName, version: Version, wanted: str | None
+    ) -> Listing:
+        cached = self._cache.load_listing(page.key)
+        if cached is not None:
+            files = cached.of(project, version)
+            if self._offline or _suffices(cached, files, wanted):
+                return cached
         if self._offline:
-            raise Unreachable(OFFLINE, url=None if url is None else redact_url(url))
-        page = self._fetch(url, project, cached)
-        self._cache.store_page(key, page)
-        return page
+            raise Unreachable(OFFLINE, url=None if page.url is None else redact_url(page.url))
+        listing = self._fetch(page, cached)
+        self._cache.store_listing(page.key, listing)
+        return listing
 
-    def _fetch(
-        self, url: str | None, project: NormalizedName | None, cached: CachedPage | None
-    ) -> CachedPage:
+    def _fetch(self, page: _Page, cached: Listing | None) -> Listing:
         pages = _pages()
-        target = url or str(pages.DEFAULT_INDEX)
-        if project is not None:
-            target = f"{target.rstrip('/')}/{project}/"
+        url = page.url or str(pages.DEFAULT_INDEX)
+        if page.project is not None:
+            url = f"{url.rstrip('/')}/{page.project}/"
         headers = {"Accept": pages.ACCEPT, **_conditions(cached)}
-        answer = self._client().get(target, limit_bytes=PAGE_LIMIT_BYTES, headers=headers)
+        answer = self._client().get(url, limit_bytes=PAGE_LIMIT_BYTES, headers=headers)
         if answer.status == 304 and cached is not None:
             return replace(cached, fetched_s=int(time.time()))
         if answer.status != 200:
-            raise Unreachable(f"HTTP {answer.status}", url=redact_url(target), status=answer.status)
-        return _parsed(answer, project)
+            raise Unreachable(f"HTTP {answer.status}", url=redact_url(url), status=answer.status)
+        content_type = answer.headers.get("Content-Type", "")
+        return list_files(
+            pages.parse_page(answer.body, content_type, url=answer.url, project=page.project or ""),
+            etag=answer.headers.get("ETag"),
+            last_modified=answer.headers.get("Last-Modified"),
+        )
+
+
+class _Page(NamedTuple):
+    """A project's page on an index; for a place of links, which has one page, no project."""
+
+    url: str | None
+    project: NormalizedName | None
+
+    @property
+    def key(self) -> str:
+        """Its name in the cache, where no credentials may stand."""
+        return f"{without_credentials(self.url or 'default')} {self.project or ''}"
 
 
 def hash_file(path: Path, algorithm: str = "sha256") -> str:
@@ -150,15 +180,13 @@ def _pages() -> Any:
     return importlib.import_module("distcycle.metadata.pages")
 
 
-def _suffices(page: CachedPage, wanted: frozenset[str]) -> bool:
-    if page.age_s < _FRESH_S:
+def _suffices(listing: Listing, files: tuple[Artefact, ...], wanted: str | None) -> bool:
+    if listing.age_s < _FRESH_S:
         return True
-    if not wanted:
-        return False
-    return wanted <= {digest for file in page.files for _, digest in file.hashes}
+    return wanted is not None and any(("sha256", wanted) in file.hashes for file in files)
 
 
-def _conditions(cached: CachedPage | None) -> dict[str, str]:
+def _conditions(cached: Listing | None) -> dict[str, str]:
     """Source: RFC 9110, section 13.1."""
     if cached is None:
         return {}
@@ -166,24 +194,18 @@ def _conditions(cached: CachedPage | None) -> dict[str, str]:
     return {name: value for name, value in conditions.items() if value}
 
 
-def _parsed(answer: Answer, project: NormalizedName | None) -> CachedPage:
-    content_type = answer.headers.get("Content-Type", "")
-    return CachedPage(
-        files=_pages().parse_page(answer.body, content_type, url=answer.url, project=project or ""),
-        fetched_s=int(time.time()),
-        etag=answer.headers.get("ETag"),
-        last_modified=answer.headers.get("Last-Modified"),
-    )
-
-
 def _archive_link(url: str) -> Artefact:
-    filename = redact_url(url).rpartition("/")[2]
+    filename = filename_of(url)
     path = local_path(url)
     return Artefact(
         filename=filename,
         url=without_credentials(url) if path is None else None,
         path=None if path is None else str(path),
     )
+
+
+def _local_files(path: Path, project: NormalizedName | None) -> tuple[Artefact, ...]:
+    return _local_links(path) if project is None else _local_project(path / project)
 
 
 def _local_project(folder: Path) -> tuple[Artefact, ...]:

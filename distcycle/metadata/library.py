@@ -141,7 +141,7 @@ class Library:
             if identity not in facts.metadata
         }
         progress = _Progress(self._options.progress, len(asked) + len(wanted))
-        with ThreadPoolExecutor(self._options.concurrency) as pool:
+        with ThreadPoolExecutor(max(1, self._options.concurrency)) as pool:
             found = _run(pool, asked, progress)
             said = _run(pool, wanted, progress)
         return Facts(

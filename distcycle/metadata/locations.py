@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from distcycle.metadata.pip_config import PipSettings
-from distcycle.metadata.urls import origin_of, split_credentials
+from distcycle.metadata.urls import origin_of, same_index, split_credentials
 from distcycle.model import IndexOptions
 
 __all__ = ["Location", "Locations", "credentials_of", "resolve_locations"]
@@ -32,6 +32,21 @@ class Locations:
 
     indexes: tuple[Location, ...]
     find_links: tuple[Location, ...]
+
+    def named(self, registry: str | None) -> tuple[Location, ...]:
+        """The index that the input names for a package, where that is one more to ask.
+
+        Args:
+            registry: Its URL; None when the input names none.
+
+        Returns:
+            It, or nothing when it is configured anyway, or when no index may be asked.
+        """
+        if registry is None or not self.indexes:
+            return ()
+        if any(same_index(index.url, registry) for index in self.indexes):
+            return ()
+        return (Location(url=registry, trusted=False),)
 
 
 def resolve_locations(flags: IndexOptions, given: IndexOptions, pip: PipSettings) -> Locations:

@@ -14,6 +14,7 @@ __all__ = [
     "local_path",
     "origin_of",
     "redact_url",
+    "same_index",
     "split_credentials",
     "with_suffix",
     "without_credentials",
@@ -67,6 +68,13 @@ def origin_of(url: str) -> str:
     if parts is None or not parts.netloc:
         return ""
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()
+
+
+def same_index(one: str | None, other: str | None) -> bool:
+    """Whether two texts name one index: credentials and a last slash make no difference."""
+    if one is None or other is None:
+        return one is other
+    return without_credentials(one).rstrip("/") == without_credentials(other).rstrip("/")
 
 
 def filename_of(url: str) -> str:

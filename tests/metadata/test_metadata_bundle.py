@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -69,6 +69,7 @@ FACTS = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(FACTS)
 def test_what_is_read_equals_what_was_written(facts: Facts) -> None:
     text = dump_bundle(facts)

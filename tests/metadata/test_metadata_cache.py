@@ -1,29 +1,23 @@
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from distcycle.metadata.cache import Cache, CachedPage
+from distcycle.metadata.cache import Cache
+from distcycle.metadata.listing import list_files
 from distcycle.model import Artefact
 
 DIGEST = "ab" * 32
-PAGE = CachedPage(
-    files=(
-        Artefact(
-            filename="demo-1.0.tar.gz",
-            url="https://pypi.example/demo-1.0.tar.gz",
-            hashes=(("sha256", DIGEST),),
-            requires_python=SpecifierSet(">=3.8"),
-            metadata_hashes=(),
-        ),
-    ),
-    fetched_s=1,
-    etag='"x"',
+WHEEL = Artefact(
+    filename="demo-1.0-py3-none-any.whl",
+    url="https://pypi.example/demo-1.0-py3-none-any.whl",
+    hashes=(("sha256", DIGEST),),
+    requires_python=SpecifierSet(">=3.8"),
+    metadata_hashes=(),
 )
+PAGE = list_files([WHEEL], etag='"x"')
 
 
 def files(folder: Path) -> list[Path]:
@@ -33,12 +27,12 @@ def files(folder: Path) -> list[Path]:
 def test_what_is_stored_is_loaded(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.store_metadata(DIGEST, b"Name: demo\n", origin="")
-    cache.store_page("https://pypi.example/simple demo", PAGE)
+    cache.store_listing("https://pypi.example/simple demo", PAGE)
     again = Cache(tmp_path)
     assert again.load_metadata(DIGEST) == b"Name: demo\n"
-    assert again.load_page("https://pypi.example/simple demo") == PAGE
+    assert again.load_listing("https://pypi.example/simple demo") == PAGE
     assert again.load_metadata("cd" * 32) is None
-    assert again.load_page("https://other.example/simple demo") is None
+    assert again.load_listing("https://other.example/simple demo") is None
 
 
 def test_a_strange_host_cannot_plant_metadata(tmp_path: Path) -> None:
@@ -88,9 +82,3 @@ def test_unusable_folder_is_no_error(tmp_path: Path) -> None:
     for cache in (Cache(None), Cache(tmp_path / "file")):
         cache.store_metadata(DIGEST, b"x", origin="")
         assert cache.load_metadata(DIGEST) is None
-
-
-def test_age() -> None:
-    now = int(time.time())
-    assert replace(PAGE, fetched_s=now).age_s < 60
-    assert replace(PAGE, fetched_s=now + 9999).age_s == float("inf")

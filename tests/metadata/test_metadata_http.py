@@ -171,3 +171,28 @@ def test_no_credentials_from_https_to_http() -> None:
     session.trust_env = False
     session.rebuild_auth(plain, response)
     assert "Authorization" not in plain.headers
+
+
+def test_trusted_host_trusts_no_other() -> None:
+    client = Client(Connection(trusted_hosts=("one.example", "two.example:8443")))
+    session = client._session()
+    trusted = {
+        url: isinstance(session.get_adapter(url), http._TrustingAdapter)
+        for url in (
+            "https://one.example/x",
+            "https://one.example:8443/x",
+            "https://one.example.evil/x",
+            "https://two.example:8443/x",
+            "https://two.example/x",
+            "https://two.example:84430/x",
+        )
+    }
+    client.close()
+    assert list(trusted.values()) == [True, True, False, True, False, False]
+
+
+def test_missing_certificate_file_is_said(tmp_path: Path) -> None:
+    client = Client(Connection(cert=str(tmp_path / "absent.pem")))
+    with pytest.raises(Unreachable, match="file of certificates cannot be read"):
+        client.get("https://127.0.0.1:1/x", limit_bytes=10)
+    client.close()

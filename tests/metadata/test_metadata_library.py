@@ -131,6 +131,14 @@ def test_links_to_pages_and_to_archives(library: Make, server: Server, tmp_path:
     ]
 
 
+def test_place_of_links_that_is_not_there(library: Make, server: Server) -> None:
+    server.add_page("demo", {WHEEL: make_wheel("demo", "1.0", "torch")})
+    made = library(find_links=("/nowhere/wheels",))
+    assert isinstance(files_of(made), tuple)
+    assert reason(files_of(made, "2.0")) == "demo 2.0 is not on the index"
+    assert requires(said_by(made, Artefact(filename=WHEEL))) == ["torch"]
+
+
 def test_file_index(library: Make, tmp_path: Path) -> None:
     data = make_wheel("demo", "1.0", "torch")
     (tmp_path / WHEEL).write_bytes(data)

@@ -47,3 +47,14 @@ def test_credentials_by_origin() -> None:
     flags = IndexOptions(index_url="https://me:pw@pypi.example/simple")
     found = credentials_of(resolve_locations(flags, NONE, PipSettings()))
     assert found == {"https://pypi.example": ("me", "pw")}
+
+
+def test_registry_of_the_input_is_one_more_index_unless_it_is_configured() -> None:
+    locations = resolve_locations(NONE, NONE, PipSettings(index_url="https://me:pw@a.example/s"))
+    assert locations.named(None) == ()
+    assert locations.named("https://a.example/s/") == ()
+    assert locations.named("https://b.example/s") == (
+        Location(url="https://b.example/s", trusted=False),
+    )
+    none = resolve_locations(IndexOptions(no_index=True), NONE, PIP)
+    assert none.named("https://b.example/s") == ()
