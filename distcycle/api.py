@@ -6,6 +6,7 @@ This is what the command line and Python callers use; no exception but
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from distcycle.audit import Options, judge
 from distcycle.errors import InputError, TargetError, UnknownFormat
 from distcycle.findings import Report
 from distcycle.lines import find_lines
-from distcycle.markers import Space
+from distcycle.markers import Space, UnreadableMarker, atoms_of, parse_expression
 from distcycle.metadata import Library
 from distcycle.model import Facts, Snapshot, SyntaxKind
 from distcycle.policy import Policy
@@ -305,12 +306,26 @@ def audit(
 
 def make_space(snapshot: Snapshot, targets: Sequence[Target], request: Request) -> Space:
     """Make the space of some targets, with the alternatives that a lock leaves open."""
+    extras = set(request.extras)
+    if request.all_extras:
+        extras |= _extras_in_markers(snapshot)
     return Space.of_targets(
         targets,
         choices=find_choices(snapshot, request),
-        extras=request.extras,
-        groups=request.groups,
+        extras=extras,
+        groups=request.groups.union(snapshot.default_groups),
     )
+
+
+def _extras_in_markers(snapshot: Snapshot) -> set[str]:
+    """The input's own extras that its packages ask for (``"x" in extras``, PEP 751)."""
+    texts = {str(package.marker) for package in snapshot.packages if package.marker}
+    extras = set()
+    for text in texts:
+        with contextlib.suppress(UnreadableMarker):
+            atoms = atoms_of(parse_expression(text))
+            extras |= {atom.literal for atom in atoms if atom.variable == "extras"}
+    return extras
 
 
 # Showing -----------------------------------------------------------------------------------------

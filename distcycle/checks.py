@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from packaging.utils import NormalizedName
@@ -11,9 +11,9 @@ from packaging.utils import NormalizedName
 from distcycle.cycles import find_self_edges
 from distcycle.findings import Severity
 from distcycle.markers import Condition
-from distcycle.model import Artefact, Metadata, Package, Place, Requirement
-from distcycle.selection import Edge, Selection, Unmet
-from distcycle.wheels import Choice
+from distcycle.model import Package, Place, Requirement
+from distcycle.selection import Edge, Offer, Selection, Unmet
+from distcycle.wheels import Lack
 
 __all__ = ["Draft", "describe_package", "find_all", "find_unknown"]
 
@@ -174,6 +174,7 @@ def _draft_unmet(selection: Selection, unmet: Unmet, cells: Condition) -> Draft:
 def _find_lock_gaps(selection: Selection) -> Iterator[Draft]:
     """Find edges that wheels declare and the lock lacks."""
     packages = selection.snapshot.packages
+    locked = _locked(selection)
     gaps: dict[tuple[int, NormalizedName], list[tuple[Edge, Condition]]] = defaultdict(list)
     for edge in selection.edges:
         package = packages[edge.source[0]]
@@ -181,9 +182,9 @@ def _find_lock_gaps(selection: Selection) -> Iterator[Draft]:
             continue
         if packages[edge.target].name == package.name:
             continue
-        cells = edge.cells & ~_locked(selection, edge)
-        if cells:
-            gaps[edge.source[0], edge.requirement.name].append((edge, cells))
+        pair = (edge.source[0], edge.requirement.name)
+        if cells := edge.cells & ~locked.get(pair, 0):
+            gaps[pair].append((edge, cells))
     for (index, name), edges in gaps.items():
         cells = 0
         for _, where in edges:
@@ -201,16 +202,16 @@ def _find_lock_gaps(selection: Selection) -> Iterator[Draft]:
         )
 
 
-def _locked(selection: Selection, edge: Edge) -> Condition:
-    """Where the lock has an edge between the same two projects, from the same node or its base."""
-    cells = 0
-    for requirement in selection.snapshot.packages[edge.source[0]].requirements or ():
-        if requirement.name == edge.requirement.name and requirement.extra in (
-            None,
-            edge.source[1],
-        ):
-            cells |= selection.space.condition(requirement.marker, edge.source[1])
-    return cells
+def _locked(selection: Selection) -> dict[tuple[int, NormalizedName], Condition]:
+    """Where the lock has an edge from a package, or from any extra of it, to a project.
+
+    Any extra, for uv lists under ``all`` what ``pkg[all]`` brings by way of ``pkg[x]``.
+    """
+    locked: dict[tuple[int, NormalizedName], Condition] = defaultdict(int)
+    for edge in selection.edges:
+        if edge.origin == "lock":
+            locked[edge.source[0], edge.requirement.name] |= edge.cells
+    return locked
 
 
 def _find_disagreements(selection: Selection) -> Iterator[Draft]:
@@ -277,43 +278,33 @@ def _first(items: list[str], limit: int) -> list[str]:
 
 
 def _find_lacks(selection: Selection) -> Iterator[Draft]:
-    """Find packages that some judged environments reach and cannot install."""
-    tier_1 = 0
-    for profile in selection.space.profiles:
-        if profile.target.tier == 1:
-            tier_1 |= profile.cells
-    spoken_of = tier_1 or selection.space.full
-    for index in sorted(selection.choices):
-        for choice in selection.choices[index]:
-            cells = choice.cells & selection.reached.get((index, ""), 0) & spoken_of
-            if choice.lack is not None and cells:
-                yield _draft_lack(selection, index, choice, cells)
+    """Find packages that some named target reaches and cannot install."""
+    spoken_of = 0
+    for profile in selection.space.named:
+        spoken_of |= profile.cells
+    for index in sorted(selection.offers):
+        lacks: dict[Lack, list[Offer]] = defaultdict(list)
+        for offer in selection.offers[index]:
+            if offer.lack is not None:
+                lacks[offer.lack].append(offer)
+        for lack, offers in sorted(lacks.items()):
+            reached = selection.reached.get((index, ""), 0) & spoken_of
+            if any(offer.cells & reached for offer in offers):
+                yield _draft_lack(selection.snapshot.packages[index], lack, offers, reached)
 
 
-def _draft_lack(selection: Selection, index: int, choice: Choice, cells: Condition) -> Draft:
-    package = selection.snapshot.packages[index]
+def _draft_lack(package: Package, lack: Lack, offers: list[Offer], reached: Condition) -> Draft:
     name = describe_package(package)
-    if choice.lack == "requires-python":
-        wanted = sorted({str(p) for p in _pythons_wanted(selection, index)})
-        message = f"{name} requires Python {' or '.join(wanted)}"
+    cells = 0
+    pythons: set[str] = set()
+    for offer in offers:
+        if offer.cells & reached:
+            cells |= offer.cells & reached
+            pythons.update(offer.pythons)
+    if lack == "requires-python":
+        message = f"{name} requires Python {' or '.join(sorted(pythons))}"
     else:
         message = f"{name} has no wheel that fits, and no source distribution"
     return Draft(
-        code=choice.lack or "no-wheel-for-target",
-        message=message,
-        packages=(package.name,),
-        cells=cells,
-        place=package.place,
+        code=lack, message=message, packages=(package.name,), cells=cells, place=package.place
     )
-
-
-def _pythons_wanted(selection: Selection, index: int) -> Iterator[object]:
-    files: Iterable[Artefact] = (
-        choice.artefact for choice in selection.choices[index] if choice.artefact
-    )
-    for artefact in files:
-        if artefact.requires_python is not None:
-            yield artefact.requires_python
-    metadata = selection.snapshot.packages[index].metadata
-    if isinstance(metadata, Metadata) and metadata.requires_python is not None:
-        yield metadata.requires_python

@@ -119,6 +119,8 @@ def _reasons_of_hop(
 def _reason_of_offer(package: str, offer: Offer, target: Name, where: str) -> str:
     if offer.requirements is None:
         return f"{package}: requirements unknown on {where}"
+    if offer.lack == "requires-python":
+        return f"{package} requires Python {' or '.join(offer.pythons)}, not that of {where}"
     if offer.lack is not None:
         return f"{package} has no wheel for {where}"
     who = offer.artefact.filename if offer.artefact else f"{package} (by the {offer.origin})"

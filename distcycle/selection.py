@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from packaging.markers import Marker
 from packaging.utils import NormalizedName
@@ -80,6 +80,7 @@ class Offer:
         artefact: The file that says so.
         unknown: Why no METADATA could be had, and so something less serves, or nothing.
         lack: Why nothing can be installed there, and so nothing is required.
+        pythons: The versions of Python that the package is for, when that is what is lacking.
     """
 
     requirements: tuple[Requirement, ...] | None
@@ -88,6 +89,7 @@ class Offer:
     artefact: Artefact | None = None
     unknown: str = ""
     lack: Lack | None = None
+    pythons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ class Selection:
     Attributes:
         snapshot: The input.
         space: The environments.
+        bounds: The cells that the input is for.
         roots: The requirements from which reach began, with where.
         reached: For every node that is reached, where.
         choices: For every package that is reached and comes as files, the file for each cell.
@@ -152,6 +155,7 @@ class Selection:
 
     snapshot: Snapshot
     space: Space
+    bounds: Condition
     roots: tuple[tuple[Root, Condition], ...] = ()
     reached: dict[Node, Condition] = field(default_factory=dict)
     choices: dict[int, tuple[Choice, ...]] = field(default_factory=dict)
@@ -219,7 +223,7 @@ class _Selector:
             self.by_name[package.name].append(i)
         self.missing: dict[Node, list[tuple[Requirement, Condition, Artefact | None]]] = {}
         self.via = _sources_of_via(snapshot)
-        self.result = Selection(snapshot, space)
+        self.result = Selection(snapshot, space, self.bounds)
 
     def run(self) -> Selection:
         roots = self.snapshot.roots
@@ -331,7 +335,8 @@ class _Selector:
             for link in self._join(requirement, holds, origin, artefact, judged=judged):
                 met |= link.cells
                 yield link
-            if judged and holds & ~met:
+            # A compiler's comment stands on the line that meets it: elsewhere nothing is required.
+            if judged and holds & ~met and origin != "via":
                 lack = (requirement, holds & ~met, artefact)
                 self.missing.setdefault(node, []).append(lack)
 
@@ -413,22 +418,37 @@ class _Selector:
         choices = self.result.choices[index] = choose(files, self.space)
         for choice in choices:
             if choice.artefact is None:
-                yield Offer((), choice.cells, "lock", None, lack=choice.lack)
+                yield Offer(
+                    (), choice.cells, "lock", None, lack=choice.lack, pythons=choice.pythons
+                )
             else:
-                yield self._offer_of_choice(index, choice.artefact, choice.cells)
+                yield from self._offers_of_choice(index, choice.artefact, choice.cells)
 
-    def _offer_of_choice(self, index: int, artefact: Artefact, cells: Condition) -> Offer:
+    def _offers_of_choice(
+        self, index: int, artefact: Artefact, cells: Condition
+    ) -> Iterator[Offer]:
         package = self.packages[index]
         if not artefact.is_wheel and package.requirements is not None:
-            return self._second_best(index, cells, "")
+            yield self._second_best(index, cells, "")
+            return
         metadata = self.facts.metadata.get(artefact.identity, Unknown(reason="not asked for yet"))
         if isinstance(metadata, Unknown):
-            return self._second_best(index, cells, f"{artefact.filename}: {metadata.reason}")
+            yield self._second_best(index, cells, f"{artefact.filename}: {metadata.reason}")
+            return
+        # Indexes repeat Requires-Python beside each file; most locks do not.
+        admitted = cells & self.space.python(metadata.requires_python)
+        if cells != admitted:
+            pythons = (str(metadata.requires_python),)
+            refused = cells & ~admitted
+            yield Offer((), refused, "lock", artefact, lack="requires-python", pythons=pythons)
+        if not admitted:
+            return
         if not artefact.is_wheel and not _is_static(metadata):
             reason = f"{artefact.filename}: a source distribution whose requirements are not static"
-            return self._second_best(index, cells, reason)
+            yield self._second_best(index, admitted, reason)
+            return
         origin: Origin = "wheel" if artefact.is_wheel else "sdist"
-        return Offer(self._amend(package, metadata.requires), cells, origin, artefact)
+        yield Offer(self._amend(package, metadata.requires), admitted, origin, artefact)
 
     def _second_best(self, index: int, cells: Condition, reason: str) -> Offer:
         """What serves where no METADATA can be had: the lock's edges, else ``# via`` comments."""
@@ -442,7 +462,7 @@ class _Selector:
     def files_of(self, package: Package) -> tuple[Artefact, ...] | Unknown:
         """The files of a package, by the input or else by an index."""
         if package.artefacts:
-            return package.artefacts
+            return _with_python(package)
         if package.source != "registry":
             return Unknown(
                 reason=f"comes from a {package.source} source, whose metadata is not built"
@@ -537,6 +557,17 @@ class _Selector:
             return
         if artefact.identity not in self.facts.metadata:
             wanted[artefact.identity] = artefact
+
+
+def _with_python(package: Package) -> tuple[Artefact, ...]:
+    """The files of a package; what the lock says of its Python holds for those that say nothing."""
+    artefacts = package.artefacts or ()
+    if package.requires_python is None:
+        return artefacts
+    return tuple(
+        replace(a, requires_python=package.requires_python) if a.requires_python is None else a
+        for a in artefacts
+    )
 
 
 def _is_requested(root: Root, request: Request) -> bool:

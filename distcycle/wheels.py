@@ -29,11 +29,13 @@ class Choice:
         artefact: The wheel, or the source distribution where no wheel fits; None when nothing does.
         cells: Where.
         lack: Why nothing fits, when nothing does.
+        pythons: The versions of Python that what would fit is for, when that is what is lacking.
     """
 
     artefact: Artefact | None
     cells: Condition
     lack: Lack | None = None
+    pythons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +89,15 @@ def _choose_source(
             refused |= rest & ~cells
             rest &= ~cells
     if rest & refused:
-        yield Choice(None, rest & refused, "requires-python")
+        yield Choice(None, rest & refused, "requires-python", _pythons(artefacts, space, rest))
     if rest & ~refused:
         yield Choice(None, rest & ~refused, "no-wheel-for-target")
+
+
+def _pythons(artefacts: Iterable[Artefact], space: Space, refused: Condition) -> tuple[str, ...]:
+    """The versions of Python that files are for which exclude some of these cells."""
+    specifiers = {str(a.requires_python): a.requires_python for a in artefacts}
+    return tuple(sorted(s for s in specifiers if refused & ~space.python(specifiers[s])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +135,16 @@ def _orders(
     """
     orders = []
     tags = [expand_tags(wheel.tags) for wheel in wheels]
+    by_build = sorted(range(len(wheels)), key=lambda i: wheels[i].build, reverse=True)
     for target in targets:
         ranks = tag_ranks(target)
         fitting = []
-        for i, wheel in enumerate(wheels):
+        for i in by_build:
             best = min((ranks[tag] for tag in tags[i] if tag in ranks), default=None)
             if best is not None:
-                build = (-wheel.build[0], wheel.build[1])
-                fitting.append((wheel.yanked, best, build, i))
-        orders.append(tuple(entry[-1] for entry in sorted(fitting)))
+                fitting.append((wheels[i].yanked, best, i))
+        fitting.sort(key=lambda entry: entry[:2])
+        orders.append(tuple(i for _, _, i in fitting))
     return tuple(orders)
 
 

@@ -1,0 +1,174 @@
+"""End-to-end cases: every file of tests/cases, on a host that cannot be asked anything."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Any, NoReturn
+
+import packaging.markers
+import packaging.tags
+import pytest
+from case_files import audit_case, exit_code, find_cases, read_case, read_input, shuffle
+
+from distcycle.findings import CODES, Component, Finding, NearMiss, Report
+
+CASES = find_cases()
+ROOT = Path(__file__).resolve().parents[1]
+cases = pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
+
+HOST = [
+    *((packaging.markers, name) for name in ("default_environment",)),
+    *((packaging.tags, name) for name in ("sys_tags", "platform_tags", "interpreter_version")),
+    *(
+        (platform, name)
+        for name in (
+            *("architecture", "machine", "platform", "processor", "release", "system", "uname"),
+            *("version", "python_version", "python_implementation", "mac_ver", "libc_ver"),
+        )
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def blind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing about this machine can be asked; a judgement that needs it fails."""
+
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
+        raise AssertionError("the host was asked")
+
+    for module, name in HOST:
+        monkeypatch.setattr(module, name, refuse)
+
+
+def test_the_host_is_out_of_sight() -> None:
+    with pytest.raises(AssertionError, match="the host was asked"):
+        packaging.markers.Marker('os_name == "posix"').evaluate()
+
+
+def shown_component(component: Component) -> dict[str, Any]:
+    return {
+        "code": component.code,
+        "packages": [member.name for member in component.packages],
+        "targets": list(component.targets),
+        "cycles": [list(cycle.packages) for cycle in component.cycles],
+        "requested-by": list(component.requested_by),
+        "capped": component.capped,
+        "origins": sorted({edge.origin for edge in component.edges}),
+        "lines": [edge.line for edge in component.edges],
+    }
+
+
+def shown_finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "packages": list(finding.packages),
+        "severity": str(finding.severity),
+        "line": finding.line,
+        "targets": list(finding.targets),
+        "says": "\n".join([finding.message, *finding.details]),
+        "path": finding.path,
+    }
+
+
+def shown_near_miss(near: NearMiss) -> dict[str, Any]:
+    return {"packages": list(near.packages), "because": list(near.reasons)}
+
+
+def agreed(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report says under the keys that a case names; a text that holds ``says`` agrees."""
+    said = {key: actual[key] for key in expected}
+    if expected.get("says", "\0") in actual.get("says", ""):
+        said["says"] = expected["says"]
+    return said
+
+
+def compare(shown: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    width = max(len(shown), len(expected))
+    wanted = [*expected, *[{}] * (width - len(expected))]
+    brief = [agreed(a, e or a) for a, e in zip(shown, wanted, strict=False)]
+    assert brief == expected
+
+
+@cases
+def test_case(path: Path) -> None:
+    case = read_case(path)
+    report = audit_case(case)
+    components = [shown_component(c) for c in report.components]
+    compare(components, case.expect.get("components", []))
+    findings = [shown_finding(f) for f in report.findings if f.component is None]
+    compare(findings, case.expect.get("findings", []))
+    near = [shown_near_miss(n) for n in report.near_misses]
+    compare(near, case.expect.get("near", []))
+    assert exit_code(report) == case.expect["exit"]
+
+
+@cases
+def test_every_component_has_its_finding(path: Path) -> None:
+    report = audit_case(read_case(path))
+    ids = [finding.component for finding in report.findings if finding.component]
+    assert sorted(ids) == sorted(component.id for component in report.components)
+
+
+@cases
+def test_wheels_are_asked_for_once_and_only_where_they_count(path: Path) -> None:
+    case = read_case(path)
+    audit_case(case)
+    asked = case.library.asked
+    assert len(asked) == len(set(asked))
+    assert asked == [] or case.request.edges == "wheel"
+
+
+def loops_and_statements(report: Report) -> tuple[object, ...]:
+    return (report.components, set(report.findings), report.near_misses, report.summary)
+
+
+@cases
+def test_order_of_the_input_does_not_matter(path: Path) -> None:
+    case = read_case(path)
+    snapshot = read_input(case)
+    straight = loops_and_statements(audit_case(case, snapshot))
+    for seed in range(3):
+        mixed = shuffle(snapshot, Random(seed))
+        assert loops_and_statements(audit_case(case, mixed)) == straight
+
+
+SCRIPT = """
+import sys
+from distcycle import api
+from distcycle.selection import Request
+
+for path in sys.argv[1:]:
+    report = api.audit(api.read(path), request=Request(edges="lock"))
+    sys.stdout.write(api.render(report, "json"))
+"""
+
+
+def test_hash_seed_does_not_reach_a_report() -> None:
+    samples = ["airflow-3/uv.lock", "sphinx-7.2-poetry/poetry.lock", "torch-2.0.txt"]
+    paths = [str(Path("sample_locks", sample)) for sample in samples]
+    outputs = []
+    for seed in ("1", "2"):
+        command = [sys.executable, "-c", SCRIPT, *paths]
+        environ = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        outputs.append(
+            subprocess.run(command, check=False, cwd=ROOT, env=environ, capture_output=True)
+        )
+    assert [output.stderr for output in outputs] == [b"", b""]
+    assert b"wheel-cycle" in outputs[0].stdout
+    assert outputs[0].stdout == outputs[1].stdout
+
+
+def test_cases_speak_of_every_code() -> None:
+    said = {
+        finding["code"]
+        for path in CASES
+        for name in ("components", "findings")
+        for finding in read_case(path).expect.get(name, ())
+    }
+    assert CODES.keys() - said <= {"unreadable-metadata"}
