@@ -7,8 +7,6 @@ file on the index.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import io
 import threading
 from collections import Counter
@@ -28,7 +26,8 @@ from distcycle.metadata.archive import (
 from distcycle.metadata.cache import Cache
 from distcycle.metadata.core import header_block, parse_metadata
 from distcycle.metadata.errors import HashMismatch, Unreachable
-from distcycle.metadata.index import OFFLINE, Listings, hash_file
+from distcycle.metadata.hashes import bytes_match, file_matches
+from distcycle.metadata.index import OFFLINE, Listings
 from distcycle.metadata.locations import Location, Locations
 from distcycle.metadata.ranges import open_remote
 from distcycle.metadata.urls import local_path, origin_of, redact_url, with_suffix
@@ -194,7 +193,7 @@ class Artefacts:
                 self._absent[origin] = 0 if present else self._absent[origin] + 1
         if not present:
             return None
-        if not _matches(answer.body, artefact.metadata_hashes or ()):
+        if not bytes_match(answer.body, artefact.metadata_hashes or ()):
             raise MetadataError(
                 f"the metadata file of {artefact.filename} does not match its hash",
                 url=redact_url(answer.url),
@@ -236,15 +235,6 @@ def _agree(artefact: Artefact, file: Artefact) -> bool:
     return all(known.get(name, digest) == digest for name, digest in file.hashes)
 
 
-def _matches(data: bytes, hashes: tuple[tuple[str, str], ...]) -> bool:
-    known = [pair for pair in hashes if pair[0] in hashlib.algorithms_guaranteed]
-    return all(
-        hmac.compare_digest(hashlib.new(name, data, usedforsecurity=False).hexdigest(), digest)
-        for name, digest in known
-        if not name.startswith("shake")
-    )
-
-
 def _read(file: BinaryIO, artefact: Artefact, where: str) -> bytes:
     try:
         if artefact.is_wheel:
@@ -257,20 +247,20 @@ def _read(file: BinaryIO, artefact: Artefact, where: str) -> bytes:
 
 
 def _read_whole(data: bytes, artefact: Artefact, url: str) -> bytes:
-    if not _matches(data, artefact.hashes):
+    if not bytes_match(data, artefact.hashes):
         raise _mismatch(artefact, redact_url(url))
     return header_block(_read(io.BytesIO(data), artefact, url))
 
 
 def _read_file(path: Path, artefact: Artefact) -> bytes:
     try:
-        for name, digest in artefact.hashes:
-            if name in hashlib.algorithms_guaranteed and hash_file(path, name) != digest:
-                raise _mismatch(artefact, str(path))
+        if not file_matches(path, artefact.hashes):
+            raise _mismatch(artefact, str(path))
         with path.open("rb") as file:
             return header_block(_read(file, artefact, str(path)))
-    except OSError as error:
-        raise MetadataError(error.strerror or "cannot be read", url=str(path)) from None
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or "cannot be read"
+        raise MetadataError(problem, url=str(path)) from None
 
 
 def _mismatch(artefact: Artefact, where: str) -> HashMismatch:

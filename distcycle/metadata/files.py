@@ -15,7 +15,8 @@ from packaging.version import Version
 
 from distcycle.errors import MetadataError
 from distcycle.metadata.errors import Unreachable
-from distcycle.metadata.index import Listings, hash_file
+from distcycle.metadata.hashes import hash_file
+from distcycle.metadata.index import Listings
 from distcycle.metadata.locations import Location, Locations
 from distcycle.model import Artefact, Unknown
 

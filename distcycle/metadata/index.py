@@ -6,7 +6,6 @@ https://packaging.python.org/specifications/simple-repository-api/
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import threading
 import time
@@ -31,7 +30,7 @@ from distcycle.model import Artefact
 if TYPE_CHECKING:
     from distcycle.metadata.http import Client
 
-__all__ = ["OFFLINE", "PAGE_LIMIT_BYTES", "Listings", "hash_file"]
+__all__ = ["OFFLINE", "PAGE_LIMIT_BYTES", "Listings"]
 
 OFFLINE = "not in the cache, and offline"
 PAGE_LIMIT_BYTES = 64 * 2**20
@@ -163,19 +162,6 @@ class _Page(NamedTuple):
         return f"{without_credentials(self.url or 'default')} {self.project or ''}"
 
 
-def hash_file(path: Path, algorithm: str = "sha256") -> str:
-    """The hex digest of a file.
-
-    Raises:
-        OSError: It cannot be read.
-    """
-    with path.open("rb") as file:
-        digest = hashlib.new(algorithm, usedforsecurity=False)
-        while chunk := file.read(2**20):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def _pages() -> Any:
     return importlib.import_module("distcycle.metadata.pages")
 
@@ -218,15 +204,21 @@ def _local_project(folder: Path) -> tuple[Artefact, ...]:
 
 def _local_links(path: Path) -> tuple[Artefact, ...]:
     if path.is_dir():
-        files = sorted(entry for entry in path.iterdir() if entry.is_file())
-        return tuple(_local_artefact(file) for file in files if name_and_version(file.name))
+        return _folder(path)
     if path.is_file():
         return _html_file(path)
     raise Unreachable("no such file or folder", url=str(path), status=404)
 
 
-def _local_artefact(path: Path) -> Artefact:
-    return Artefact(filename=path.name, path=str(path), size_bytes=path.stat().st_size)
+def _folder(path: Path) -> tuple[Artefact, ...]:
+    try:
+        return tuple(
+            Artefact(filename=file.name, path=str(file), size_bytes=file.stat().st_size)
+            for file in sorted(path.iterdir())
+            if name_and_version(file.name) is not None
+        )
+    except OSError as error:
+        raise Unreachable(error.strerror or "cannot be read", url=str(path)) from None
 
 
 def _html_file(page: Path) -> tuple[Artefact, ...]:

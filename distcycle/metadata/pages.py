@@ -9,7 +9,6 @@ https://packaging.python.org/specifications/simple-repository-api/
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import threading
@@ -29,6 +28,7 @@ from pypi_simple import (
 )
 
 from distcycle.errors import MetadataError
+from distcycle.metadata.hashes import ALGORITHMS
 from distcycle.metadata.urls import filename_of, redact_url, without_credentials
 from distcycle.model import Artefact
 from distcycle.requirements import parse_specifier
@@ -143,8 +143,11 @@ def _artefact(package: DistributionPackage, filename: str) -> Artefact | None:
 def _hashes(digests: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """A link's fragment may be something else than a hash, such as ``egg=name``."""
     pairs = ((name.lower(), digest.lower()) for name, digest in digests.items())
-    known = hashlib.algorithms_guaranteed
-    return tuple(sorted((n, digest) for n, digest in pairs if n in known and _HEX.match(digest)))
+    return tuple(
+        sorted(
+            (name, digest) for name, digest in pairs if name in ALGORITHMS and _HEX.match(digest)
+        )
+    )
 
 
 def _one_line(error: BaseException) -> str:

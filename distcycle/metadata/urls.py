@@ -85,7 +85,9 @@ def filename_of(url: str) -> str:
 
 def with_suffix(url: str, suffix: str) -> str:
     """A URL with a suffix on its path; the query is kept and the fragment dropped."""
-    parts = urlsplit(url)
+    parts = _split(url)
+    if parts is None:
+        return url + suffix
     return urlunsplit(parts._replace(path=parts.path + suffix, fragment=""))
 
 
@@ -97,7 +99,7 @@ def local_path(location: str) -> Path | None:
     if parts is None or parts.scheme.lower() != "file":
         return None
     host = "" if parts.netloc in {"", "localhost"} else f"//{parts.netloc}"
-    return Path(url2pathname(host + parts.path))
+    return Path(host + url2pathname(parts.path))
 
 
 def _split(url: str) -> SplitResult | None:

@@ -133,7 +133,7 @@ def test_links_to_pages_and_to_archives(library: Make, server: Server, tmp_path:
 
 def test_place_of_links_that_is_not_there(library: Make, server: Server) -> None:
     server.add_page("demo", {WHEEL: make_wheel("demo", "1.0", "torch")})
-    made = library(find_links=("/nowhere/wheels",))
+    made = library(find_links=("/nowhere/wheels", "file:///nowhere/page.html"))
     assert isinstance(files_of(made), tuple)
     assert reason(files_of(made, "2.0")) == "demo 2.0 is not on the index"
     assert requires(said_by(made, Artefact(filename=WHEEL))) == ["torch"]
@@ -348,6 +348,23 @@ def test_url_that_is_no_file(library: Make, url: str) -> None:
     assert "not an http, https or file URL" in reason(
         said_by(library(no_index=True), Artefact(filename=WHEEL, url=url))
     )
+
+
+@pytest.mark.parametrize(
+    "artefact",
+    [
+        Artefact(filename=WHEEL, url="https://[broken/x.whl"),
+        Artefact(filename=WHEEL, url="http://"),
+        Artefact(filename=WHEEL, url="file://elsewhere/x.whl"),
+        Artefact(filename=WHEEL, path="a\0b"),
+        Artefact(filename="", url=""),
+        Artefact(filename="x", hashes=(("sha256", "\u00e9"), ("shake_128", "0"))),
+    ],
+)
+def test_nonsense_in_a_lock_is_unknown(library: Make, artefact: Artefact) -> None:
+    text = reason(said_by(library(), artefact))
+    assert text
+    assert "\n" not in text
 
 
 # Cache, offline, bundle
