@@ -6,42 +6,32 @@ This is what the command line and Python callers use; no exception but
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from distcycle.audit import Options, judge
-from distcycle.errors import InputError, TargetError, UnknownFormat
+from distcycle.audit import Options, add_targets, judge
+from distcycle.errors import InputError, UnknownFormat
 from distcycle.findings import Report
 from distcycle.lines import find_lines
-from distcycle.markers import Space, UnreadableMarker, atoms_of, parse_expression
 from distcycle.metadata import Library
 from distcycle.model import Facts, Snapshot, SyntaxKind
 from distcycle.policy import Policy
 from distcycle.readers import READERS, Document, find_reader
 from distcycle.reporters import REPORTERS, View
-from distcycle.selection import Request, Selection, find_choices, select
-from distcycle.targets import (
-    PLATFORMS,
-    Target,
-    custom_target,
-    find_pythons,
-    make_target,
-    make_targets,
-    read_target,
-)
+from distcycle.scope import Scope, choose_targets
+from distcycle.selection import Request, Selection, select
+from distcycle.targets import PLATFORMS, Target, read_target
 
 __all__ = [
     "audit",
-    "choose_targets",
     "find_input",
     "gather",
-    "make_space",
+    "judge_scope",
+    "make_scope",
     "read",
     "read_environment",
     "read_wheelhouse",
@@ -178,41 +168,47 @@ def _is_lock(name: str, kind: str) -> bool:
     return any(reader.kind == kind and reader.names.fullmatch(name) for reader in READERS)
 
 
-# Targets -----------------------------------------------------------------------------------------
+# Judging -----------------------------------------------------------------------------------------
 
 
-def choose_targets(
-    snapshot: Snapshot, platforms: Sequence[str] = (), python_versions: Sequence[str] = ()
-) -> tuple[Target, ...]:
-    """Choose the targets on which to judge an input.
+def make_scope(
+    snapshot: Snapshot,
+    *,
+    platforms: Sequence[str | Target] = (),
+    python_versions: Sequence[str] = (),
+    named: Sequence[str | Target] = (),
+    request: Request | None = None,
+) -> Scope:
+    """Decide what to judge.
 
     Args:
         snapshot: The input.
-        platforms: Names of platforms, ``host``, or files with a complete platform of pex. Without
-            any: where an environment was taken, else tier 1 as far as the lock was made for it.
+        platforms: Targets, names of platforms, ``host``, or files with a complete platform of pex.
+            Without any, every environment is judged, unless the input was taken in one.
         python_versions: Versions of Python; without any those that the input admits.
-
-    Returns:
-        The targets, each once.
+        named: Targets to name where every environment is judged, as for ``platforms``; ``all`` for
+            every one that is known. Without any: tier 1.
+        request: What is asked of the input.
 
     Raises:
         TargetError: A name is not known.
         InputError: A file with a complete platform cannot be read.
     """
-    if snapshot.environment is not None and not platforms and not python_versions:
-        return (_target_of(snapshot.environment),)
-    wanted = [_named_target(name) for name in platforms]
-    targets = make_targets(wanted, python_versions, admits=snapshot.requires_python)
-    if platforms or not snapshot.environments:
-        return targets
-    space = Space.of_targets(targets)
-    made_for = 0
-    for marker in snapshot.environments:
-        made_for |= space.condition(marker)
-    return tuple(targets[cell] for cell in space.cells(made_for)) or targets
+    whole = not platforms and not python_versions and snapshot.environment is None
+    if "all" in named:
+        named = [platform.name for platform in PLATFORMS]
+    wanted = [_target_or_name(name) for name in platforms or (named if whole else ())]
+    return Scope(
+        snapshot=snapshot,
+        request=request or Request(),
+        targets=choose_targets(snapshot, wanted, python_versions),
+        whole=whole,
+    )
 
 
-def _named_target(name: str) -> str | Target:
+def _target_or_name(name: str | Target) -> str | Target:
+    if isinstance(name, Target):
+        return name
     if name.strip().lower() == "host":
         from distcycle.host import host_target
 
@@ -223,34 +219,12 @@ def _named_target(name: str) -> str | Target:
     return name
 
 
-def _target_of(environment: Mapping[str, str]) -> Target:
-    """The target of an environment that was taken somewhere, by the table where it can be."""
-    for platform in PLATFORMS:
-        try:
-            python = find_pythons(environment["python_version"])[0]
-            target = make_target(platform, python)
-        except TargetError:
-            continue
-        names = ("os_name", "sys_platform", "platform_system", "platform_machine")
-        if all(target.environment[name] == environment[name] for name in names):
-            name = f"{target.name}@environment"
-            return replace(target, name=name, environment=MappingProxyType(dict(environment)))
-    return custom_target(environment, ["py3-none-any"], label="environment")
-
-
-# Judging -----------------------------------------------------------------------------------------
-
-
-def gather(
-    snapshot: Snapshot, space: Space, library: Library | None, request: Request
-) -> tuple[Selection, Facts]:
+def gather(scope: Scope, library: Library | None) -> tuple[Selection, Facts]:
     """Select, get the facts that the selection lacks, and select again, until none is missing.
 
     Args:
-        snapshot: The input.
-        space: The environments to judge.
+        scope: What is judged.
         library: Where facts come from; None to judge without any.
-        request: What is asked for.
 
     Returns:
         The selection, and the facts it rests on.
@@ -259,11 +233,34 @@ def gather(
         MetadataError: A file is not the one that the input means.
     """
     facts = Facts()
-    selection = select(snapshot, space, facts, request)
-    while library is not None and selection.needs:
-        facts = library.gather(selection.needs, facts, index=snapshot.index)
-        selection = select(snapshot, space, facts, request)
-    return selection, facts
+    while True:
+        space = scope.space(facts)
+        bounds = scope.bounds(space)
+        selection = select(scope.snapshot, space, facts, scope.request, bounds)
+        if library is None or not selection.needs:
+            return selection, facts
+        facts = library.gather(selection.needs, facts, index=scope.snapshot.index)
+
+
+def judge_scope(scope: Scope, library: Library | None, options: Options) -> Report:
+    """Judge an input on all that a scope covers.
+
+    Targets whose wheels are not those of standard builds (musl, free-threaded, an older glibc) are
+    no part of the space of all environments; they are judged beside it.
+
+    Args:
+        scope: What is judged.
+        library: Where facts come from; None to judge without any.
+        options: How to judge.
+    """
+    selection, _ = gather(scope, library)
+    report = judge(selection, options)
+    located = {profile.target.name for profile in selection.space.named}
+    beside = [target for target in scope.targets if target.name not in located]
+    if not beside:
+        return report
+    selection, _ = gather(scope.listed(beside), library)
+    return add_targets(report, judge(selection, options))
 
 
 def audit(
@@ -280,7 +277,7 @@ def audit(
 
     Args:
         snapshot: The input.
-        targets: Targets, or names as for ``--platform``; see :func:`choose_targets`.
+        targets: Targets, or names as for ``--platform``; without any, every environment.
         python_versions: As for ``--python-version``.
         policy: What weighs how much.
         request: Extras and groups that are asked for, and whether wheels or the lock are believed.
@@ -293,39 +290,11 @@ def audit(
     Raises:
         DistcycleError: A target is not known, or a file is not the one that the input means.
     """
-    request = request or Request()
-    names = [target for target in targets if isinstance(target, str)]
-    judged = tuple(target for target in targets if isinstance(target, Target))
-    if names or not judged:
-        judged += choose_targets(snapshot, names, python_versions)
-    space = make_space(snapshot, judged, request)
-    selection, _ = gather(snapshot, space, library, request)
-    options = Options(request=request, policy=policy or Policy(), max_cycles=max_cycles)
-    return judge(selection, options)
-
-
-def make_space(snapshot: Snapshot, targets: Sequence[Target], request: Request) -> Space:
-    """Make the space of some targets, with the alternatives that a lock leaves open."""
-    extras = set(request.extras)
-    if request.all_extras:
-        extras |= _extras_in_markers(snapshot)
-    return Space.of_targets(
-        targets,
-        choices=find_choices(snapshot, request),
-        extras=extras,
-        groups=request.groups.union(snapshot.default_groups),
+    scope = make_scope(
+        snapshot, platforms=targets, python_versions=python_versions, request=request
     )
-
-
-def _extras_in_markers(snapshot: Snapshot) -> set[str]:
-    """The input's own extras that its packages ask for (``"x" in extras``, PEP 751)."""
-    texts = {str(package.marker) for package in snapshot.packages if package.marker}
-    extras = set()
-    for text in texts:
-        with contextlib.suppress(UnreadableMarker):
-            atoms = atoms_of(parse_expression(text))
-            extras |= {atom.literal for atom in atoms if atom.variable == "extras"}
-    return extras
+    options = Options(request=scope.request, policy=policy or Policy(), max_cycles=max_cycles)
+    return judge_scope(scope, library, options)
 
 
 # Showing -----------------------------------------------------------------------------------------

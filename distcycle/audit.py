@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from distcycle import findings
 from distcycle.checks import describe_package, find_all, find_unknown
 from distcycle.cycles import Component, find_components
 from distcycle.findings import Finding, Missing, NearMiss, Report, Severity, Summary
-from distcycle.markers import Space
+from distcycle.markers import Condition, Space
 from distcycle.model import Facts, Snapshot
 from distcycle.nearmisses import find_near_misses
 from distcycle.policy import Policy
 from distcycle.selection import Request, Selection, select
 from distcycle.statements import Statements, row_of
 
-__all__ = ["Options", "audit", "combine", "judge"]
+__all__ = ["Options", "add_targets", "audit", "combine", "judge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,13 @@ class Options:
     max_cycles: int = 100
 
 
-def audit(snapshot: Snapshot, space: Space, facts: Facts, options: Options) -> Report:
+def audit(
+    snapshot: Snapshot,
+    space: Space,
+    facts: Facts,
+    options: Options,
+    bounds: Condition | None = None,
+) -> Report:
     """Judge one input.
 
     Args:
@@ -42,11 +48,12 @@ def audit(snapshot: Snapshot, space: Space, facts: Facts, options: Options) -> R
         space: The environments to judge.
         facts: What is known of the input's artefacts.
         options: How to judge.
+        bounds: The cells that the input is for; all when None.
 
     Returns:
         The report; components and findings are sorted, so that equal inputs give equal reports.
     """
-    return judge(select(snapshot, space, facts, options.request), options)
+    return judge(select(snapshot, space, facts, options.request, bounds), options)
 
 
 def judge(selection: Selection, options: Options) -> Report:
@@ -54,7 +61,7 @@ def judge(selection: Selection, options: Options) -> Report:
     snapshot, space = selection.snapshot, selection.space
     names = [package.name for package in snapshot.packages]
     components = find_components(selection.edges, names, space.full, max_cycles=options.max_cycles)
-    rows = [(row_of(profile.target), profile.cells) for profile in space.profiles]
+    rows = [(row_of(profile.target), profile.cells) for profile in space.named]
     statements = Statements(selection, rows, options.policy)
     drafts = [statements.draft_of(component) for component in components]
     drafts += find_all(selection)
@@ -69,6 +76,7 @@ def judge(selection: Selection, options: Options) -> Report:
             findings.Input(path=snapshot.path, kind=snapshot.kind, packages=len(snapshot.packages)),
         ),
         targets=tuple(row for row, _ in rows),
+        whole=space.is_whole,
         summary=_summarise(selection, found, shown),
         components=shown,
         findings=tuple(found),
@@ -139,19 +147,55 @@ def _list_near_misses(
 def _notes(selection: Selection, statements: Statements) -> Sequence[str]:
     """Say which judged targets the lock was not made for."""
     snapshot, space = selection.snapshot, selection.space
-    notes = []
-    outside = space.full & ~space.python(snapshot.requires_python)
+    notes = [space.note] if space.note else []
+    outside = selection.bounds & ~space.python(snapshot.requires_python)
     if outside:
         where = statements.show(outside)
-        notes.append(f"{snapshot.path} is for Python {snapshot.requires_python}, not for {where}")
+        notes.append(
+            f"{snapshot.path} is for Python {snapshot.requires_python}; judged also {where}"
+        )
     if snapshot.environments:
         declared = 0
         for marker in snapshot.environments:
             declared |= space.condition(marker)
-        if space.full & ~declared:
-            where = statements.show(space.full & ~declared)
-            notes.append(f"{snapshot.path} was not made for {where}")
+        if selection.bounds & ~declared:
+            where = statements.show(selection.bounds & ~declared)
+            notes.append(f"{snapshot.path} was made for other environments; judged also {where}")
     return notes
+
+
+def add_targets(report: Report, beside: Report) -> Report:
+    """Add to a report what the same input is found to have on further targets.
+
+    Args:
+        report: The report on every environment.
+        beside: The report on the further targets.
+
+    Returns:
+        One report: a loop of both has the targets of both, a loop of the second alone is added.
+    """
+    others = {component.id: component for component in beside.components}
+    known = {component.id for component in report.components}
+    components = tuple(
+        replace(c, targets=c.targets + others[c.id].targets) if c.id in others else c
+        for c in report.components
+    )
+    components += tuple(c for c in beside.components if c.id not in known)
+    added = [f for f in beside.findings if f.component and f.component not in known]
+    found = sorted((*report.findings, *added), key=_importance)
+    summary = replace(
+        report.summary,
+        components=len(components),
+        deny=sum(finding.severity is Severity.DENY for finding in found),
+        warn=sum(finding.severity is Severity.WARN for finding in found),
+    )
+    return replace(
+        report,
+        targets=report.targets + beside.targets,
+        components=components,
+        findings=tuple(found),
+        summary=summary,
+    )
 
 
 def combine(reports: Sequence[Report]) -> Report:
@@ -172,6 +216,7 @@ def combine(reports: Sequence[Report]) -> Report:
     return Report(
         inputs=tuple(i for report in reports for i in report.inputs),
         targets=tuple(targets.values()),
+        whole=any(report.whole for report in reports),
         summary=Summary(**counts),
         components=tuple(c for report in reports for c in report.components),
         findings=tuple(found),

@@ -288,8 +288,8 @@ def _find_lacks(selection: Selection) -> Iterator[Draft]:
             if offer.lack is not None:
                 lacks[offer.lack].append(offer)
         for lack, offers in sorted(lacks.items()):
-            reached = selection.reached.get((index, ""), 0) & spoken_of
-            if any(offer.cells & reached for offer in offers):
+            reached = selection.reached.get((index, ""), 0) & selection.bounds
+            if any(offer.cells & reached & spoken_of for offer in offers):
                 yield _draft_lack(selection.snapshot.packages[index], lack, offers, reached)
 
 

@@ -7,12 +7,13 @@ the command could not run or could judge nothing.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from distcycle.errors import DistcycleError, InputError
 from distcycle.version import __version__
@@ -20,9 +21,11 @@ from distcycle.version import __version__
 if TYPE_CHECKING:
     from distcycle.findings import Report, Severity
     from distcycle.metadata import Library
-    from distcycle.model import Facts, Snapshot
+    from distcycle.model import Snapshot
     from distcycle.policy import Policy
-    from distcycle.selection import Request, Selection
+    from distcycle.reporters import View
+    from distcycle.scope import Scope
+    from distcycle.selection import Request
 
 __all__ = ["main"]
 
@@ -75,13 +78,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-Commands = argparse._SubParsersAction  # type: ignore[type-arg]  # noqa: SLF001
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 
 
 def _add_command(
     commands: Commands, name: str, text: str, run: Callable[[argparse.Namespace], int], example: str
 ) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(
+    command = commands.add_parser(
         name,
         help=text,
         description=text,
@@ -111,7 +114,7 @@ def _add_audit(commands: Commands) -> None:
             dest="severities",
             action="append",
             default=[],
-            type=lambda code, severity=severity: (code, severity),
+            type=functools.partial(_severity, severity),
             help=f"weigh findings of this code as {severity}",
         )
     group.add_argument(
@@ -162,6 +165,14 @@ def _add_input_options(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--python-version", action="append", default=[], metavar="V", help="such as 3.11 or pp310"
+    )
+    group.add_argument(
+        "--targets",
+        type=_names,
+        default=(),
+        metavar="NAMES",
+        help="with neither of these, every environment is judged; the targets to name then: "
+        "tier1 (the default), all, or names set apart by commas",
     )
 
 
@@ -218,6 +229,15 @@ def _add_codes(commands: Commands) -> None:
     command.add_argument("code", nargs="?", metavar="CODE")
 
 
+def _severity(severity: str, code: str) -> tuple[str, str]:
+    return code, severity
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    return () if names == ("tier1",) else names
+
+
 def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
@@ -239,20 +259,16 @@ def _run_audit(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from distcycle import api
-    from distcycle.audit import Options, combine, judge
+    from distcycle.audit import Options, combine
 
     forms = [_split_form(text) for text in options.format or ["text"]]
-    policy, request = _policy(options), _request(options)
+    request = _request(options)
+    judgement = Options(request=request, policy=_policy(options), max_cycles=options.max_cycles)
     reports = []
     with _library(options) as library:
         for snapshot in _snapshots(options):
-            selection, _ = _gather(snapshot, library, options, request)
-            reports.append(
-                judge(
-                    selection,
-                    Options(request=request, policy=policy, max_cycles=options.max_cycles),
-                )
-            )
+            scope = _scope(snapshot, options, request)
+            reports.append(api.judge_scope(scope, library, judgement))
     report = replace(combine(reports), command=_command(options))
     for form, path in forms:
         text = api.render(report, form, _view(options, path))
@@ -281,7 +297,7 @@ def _run_bundle(options: argparse.Namespace) -> int:
     metadata: dict[str, object] = {}
     with _library(options) as library:
         for snapshot in _snapshots(options):
-            _, facts = _gather(snapshot, library, options, _request(options))
+            _, facts = api.gather(_scope(snapshot, options, _request(options)), library)
             files.update(facts.files)
             metadata.update(facts.metadata)
     facts = Facts(files=files, metadata=metadata)  # type: ignore[arg-type]
@@ -302,14 +318,16 @@ def _snapshots(options: argparse.Namespace) -> list[Snapshot]:
     return [api.read(path, kind=options.input_kind) for path in inputs]
 
 
-def _gather(
-    snapshot: Snapshot, library: Library, options: argparse.Namespace, request: Request
-) -> tuple[Selection, Facts]:
+def _scope(snapshot: Snapshot, options: argparse.Namespace, request: Request) -> Scope:
     from distcycle import api
 
-    targets = api.choose_targets(snapshot, options.platform, options.python_version)
-    space = api.make_space(snapshot, targets, request)
-    return api.gather(snapshot, space, library, request)
+    return api.make_scope(
+        snapshot,
+        platforms=options.platform,
+        python_versions=options.python_version,
+        named=options.targets,
+        request=request,
+    )
 
 
 def _request(options: argparse.Namespace) -> Request:
@@ -359,7 +377,8 @@ def _library(options: argparse.Namespace) -> Library:
         try:
             text = Path(options.bundle).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise InputError(f"cannot be read: {error}", path=options.bundle) from None
+            reason = getattr(error, "strerror", None) or "not UTF-8 text"
+            raise InputError(f"cannot be read: {reason}", path=options.bundle) from None
         bundle = read_bundle(text, path=options.bundle)
     choices: dict[str, object] = {}
     if options.no_cache:
@@ -411,7 +430,7 @@ def _split_form(text: str) -> tuple[str, str | None]:
     return form, path or None
 
 
-def _view(options: argparse.Namespace, path: str | None) -> object:
+def _view(options: argparse.Namespace, path: str | None) -> View:
     from distcycle.reporters import View
 
     return View(
@@ -447,6 +466,7 @@ def _command(options: argparse.Namespace) -> str:
         for value in values:
             words += [flag, value]
     words += [word for code, severity in options.severities for word in (f"--{severity}", code)]
+    words += ["--targets", ",".join(options.targets)] if options.targets else []
     words += ["--all-extras"] if options.all_extras else []
     words += ["--fail-on-unknown"] if options.fail_on_unknown else []
     words += ["--edges", "lock"] if options.edges == "lock" else []
@@ -479,7 +499,7 @@ def _run_targets(options: argparse.Namespace) -> int:
     for row in describe_targets():
         tier = ", judged by default" if row.tier == 1 else ""
         print(f"{row.name}{tier}")
-        print(f"  Pythons: {row.pythons[0]} to {row.pythons[-1]}")
+        print(f"  Pythons: {', '.join(row.pythons)}")
         if row.assumed:
             print(f"  assumed: {row.assumed}")
         if row.names:

@@ -27,6 +27,7 @@ __all__ = [
     "TargetRow",
     "Variant",
     "abbreviate_targets",
+    "describe_condition",
 ]
 
 
@@ -182,6 +183,7 @@ class Edge:
         path: The input in which the source stands.
         line: Where in it, counted from 1.
         targets: The judged targets on which it is live.
+        condition: Where it is live, as a marker; None when only targets were judged.
     """
 
     source: str
@@ -193,6 +195,7 @@ class Edge:
     path: str
     line: int | None
     targets: tuple[str, ...]
+    condition: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +266,9 @@ class Finding:
         severity: What it weighs.
         message: What it says, in one line.
         packages: The projects that it is about, sorted.
-        targets: The judged targets on which it holds; empty when on all, or when on none.
+        targets: The judged targets on which it holds; empty when that has no meaning.
+        condition: Where it holds, as a marker; None when only targets were judged, or when that
+            has no meaning.
         path: The input.
         line: Where in it, counted from 1; None when unknown.
         details: Further lines.
@@ -275,6 +280,7 @@ class Finding:
     message: str
     packages: tuple[str, ...]
     targets: tuple[str, ...] = ()
+    condition: str | None = None
     path: str
     line: int | None = None
     details: tuple[str, ...] = ()
@@ -336,6 +342,7 @@ class Report:
     Attributes:
         inputs: What was judged.
         targets: The judged targets, in order.
+        whole: Whether every environment was judged, and the targets are only named.
         summary: Counts over all inputs.
         components: Loops.
         findings: Everything with a code, the important first.
@@ -347,6 +354,7 @@ class Report:
 
     inputs: tuple[Input, ...]
     targets: tuple[TargetRow, ...]
+    whole: bool = False
     summary: Summary
     components: tuple[Component, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -366,6 +374,19 @@ class Report:
         return self.summary.packages > 0 and self.summary.judged == 0
 
 
+def describe_condition(condition: str) -> str:
+    """Say a condition in words people use: ``in every environment``, ``where ...``.
+
+    Args:
+        condition: A marker, ``""`` for everywhere; see :mod:`distcycle.markers.spelling`.
+    """
+    if not condition:
+        return "in every environment"
+    if condition == "python_version < '0'":
+        return "in no environment"
+    return f"where {condition}"
+
+
 def abbreviate_targets(names: Collection[str], rows: Sequence[TargetRow]) -> str:
     """Name targets in few words: ``linux_x86_64 (cp38-cp311), windows_amd64``.
 
@@ -375,19 +396,25 @@ def abbreviate_targets(names: Collection[str], rows: Sequence[TargetRow]) -> str
             named without them.
     """
     wanted = set(names)
-    if len(rows) > 1 and len(wanted) == len(rows):
-        return "every judged target"
     platforms: dict[str, list[TargetRow]] = {}
     for row in rows:
         platforms.setdefault(row.platform, []).append(row)
+    if len(platforms) > 1 and len(wanted) == len(rows):
+        return "every judged target"
+    held = {
+        platform: tuple(row.python for row in group if row.name in wanted)
+        for platform, group in platforms.items()
+    }
+    if len(held) > 1 and len(set(held.values())) == 1 and all(held.values()):
+        pythons = [row.python for row in next(iter(platforms.values()))]
+        return f"every platform ({', '.join(_runs(held[rows[0].platform], pythons))})"
     parts = []
     for platform, group in platforms.items():
-        held = [row.python for row in group if row.name in wanted]
-        if len(held) == len(group):
+        if len(held[platform]) == len(group):
             parts.append(platform)
-        elif held:
-            pythons = [row.python for row in group]
-            parts.append(f"{platform} ({', '.join(_runs(held, pythons))})")
+        elif held[platform]:
+            runs = _runs(held[platform], [row.python for row in group])
+            parts.append(f"{platform} ({', '.join(runs)})")
     return ", ".join(parts)
 
 

@@ -10,7 +10,7 @@ from packaging.utils import NormalizedName
 from distcycle.checks import describe_package
 from distcycle.graph import elementary_cycles, strong_components
 from distcycle.markers import Condition
-from distcycle.model import Requirement
+from distcycle.model import Package, Requirement
 from distcycle.selection import Offer, Selection
 
 __all__ = ["find_near_misses"]
@@ -103,28 +103,48 @@ def _reasons_of_hop(
         if edge.judged and packages[edge.source[0]].name == source:
             live |= edge.cells if packages[edge.target].name == target else 0
     if live:
-        yield f"{source} requires {target} on {show(live)}"
+        yield f"{source} requires {target} {show(live)}"
     for index, package in enumerate(selection.snapshot.packages):
-        if package.name != source:
-            continue
-        reached = selection.reached.get((index, ""), 0)
-        if not reached:
-            yield f"{describe_package(package)} is not reached"
-        for offer in selection.offers.get(index, ()):
-            cells = offer.cells & reached & ~live
-            if cells:
-                yield _reason_of_offer(describe_package(package), offer, target, show(cells))
+        if package.name == source:
+            reached = selection.reached.get((index, ""), 0)
+            if reached:
+                offers = selection.offers.get(index, ())
+                yield from _reasons_of_offers(package, offers, target, reached & ~live, show)
+            else:
+                yield f"{describe_package(package)} is not reached from what is asked for"
 
 
-def _reason_of_offer(package: str, offer: Offer, target: Name, where: str) -> str:
+def _reasons_of_offers(
+    package: Package,
+    offers: Iterable[Offer],
+    target: Name,
+    cells: Condition,
+    show: Callable[[Condition], str],
+) -> Iterator[str]:
+    """Say why a package does not require another in some cells, once for all files alike."""
+    groups: dict[str, list[Offer]] = defaultdict(list)
+    for offer in offers:
+        if offer.cells & cells:
+            groups[_reason_of_offer(offer, target)].append(offer)
+    for reason, alike in groups.items():
+        where = 0
+        for offer in alike:
+            where |= offer.cells & cells
+        files = [offer.artefact.filename for offer in alike if offer.artefact]
+        who = describe_package(package)
+        if files:
+            who = files[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+        yield f"{who}: {reason}, {show(where)}"
+
+
+def _reason_of_offer(offer: Offer, target: Name) -> str:
     if offer.requirements is None:
-        return f"{package}: requirements unknown on {where}"
+        return "requirements unknown"
     if offer.lack == "requires-python":
-        return f"{package} requires Python {' or '.join(offer.pythons)}, not that of {where}"
+        return f"requires Python {' or '.join(offer.pythons)}"
     if offer.lack is not None:
-        return f"{package} has no wheel for {where}"
-    who = offer.artefact.filename if offer.artefact else f"{package} (by the {offer.origin})"
+        return "no wheel fits, and there is no source distribution"
     named = [r for r in offer.requirements if r.name == target]
     if not named:
-        return f"{who} does not require {target}"
-    return f"{who} requires {named[0].text}, which does not hold on {where}"
+        return f"does not require {target}"
+    return f"requires {named[0].text}, which does not hold"

@@ -245,10 +245,9 @@ class _Selector:
 
     def _chosen(self, root: Root) -> Condition:
         """Where a root's extra or group is the one chosen, when it conflicts with others."""
-        name = _conflict_name(root)
-        if name is None or not any(name in names for names in self.snapshot.conflicts):
+        if not any(root.choice in names for names in self.snapshot.conflicts):
             return self.bounds
-        return self.bounds & self.space.condition(Marker(f'extra == "{name}"'))
+        return self.bounds & self.space.condition(Marker(f'extra == "{root.choice}"'))
 
     def _let_lock_choose(self) -> None:
         """Of several entries of one name, one stands where the lock's own edges reach it."""
@@ -576,16 +575,6 @@ def _is_requested(root: Root, request: Request) -> bool:
     return root.default or (root.group is not None and root.group in request.groups)
 
 
-def _conflict_name(root: Root) -> str | None:
-    """The name by which uv's markers know that a root's extra or group was chosen."""
-    project = root.requirement.name
-    if root.extra is not None:
-        return f"extra-{len(project)}-{project}-{root.extra}"
-    if root.group is not None:
-        return f"group-{len(project)}-{project}-{root.group}"
-    return None
-
-
 def find_choices(snapshot: Snapshot, request: Request) -> tuple[frozenset[str], ...]:
     """Find the alternatives among extras and groups of which a lock admits only one at a time.
 
@@ -598,8 +587,7 @@ def find_choices(snapshot: Snapshot, request: Request) -> tuple[frozenset[str], 
         conflict among what is asked for there is one alternative.
     """
     roots = snapshot.roots or ()
-    names = (_conflict_name(root) for root in roots if _is_requested(root, request))
-    asked = {name for name in names if name is not None}
+    asked = {root.choice for root in roots if root.choice and _is_requested(root, request)}
     options = []
     for conflict in snapshot.conflicts:
         wanted = sorted(asked.intersection(conflict))

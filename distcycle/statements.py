@@ -8,9 +8,16 @@ from collections.abc import Iterable
 from distcycle import findings
 from distcycle.checks import Draft, describe_package
 from distcycle.cycles import Component, Cycle
-from distcycle.findings import Finding, Member, TargetRow, Variant, abbreviate_targets
+from distcycle.findings import (
+    Finding,
+    Member,
+    TargetRow,
+    Variant,
+    abbreviate_targets,
+    describe_condition,
+)
 from distcycle.lines import find_lines
-from distcycle.markers import Condition
+from distcycle.markers import Condition, Speller
 from distcycle.model import Place, Snapshot
 from distcycle.policy import Policy
 from distcycle.selection import Edge, Selection
@@ -41,12 +48,15 @@ class Lines:
     """
 
     def __init__(self, snapshot: Snapshot, places: Iterable[Place]) -> None:
-        keys = {place.key for place in places if place.line is None and place.key}
+        keys = {p.key for p in places if p.line is None and p.key and p.path == snapshot.path}
+        self._path = snapshot.path
         self._lines = find_lines(snapshot.text, snapshot.syntax, keys) if keys else {}
 
     def line(self, place: Place) -> int | None:
         """The line of a place, counted from 1; None when unknown."""
-        return place.line if place.line is not None else self._lines.get(place.key or "")
+        if place.line is not None or place.path != self._path:
+            return place.line
+        return self._lines.get(place.key or "")
 
 
 class Statements:
@@ -70,6 +80,8 @@ class Statements:
         self._targets = tuple(targets)
         self._policy = policy
         self._lines = Lines(selection.snapshot, ())
+        space = selection.space
+        self._speller = Speller(space, selection.bounds) if space.is_whole else None
 
     def look_up(self, places: Iterable[Place]) -> None:
         """Find the lines of all places that are about to be shown."""
@@ -79,9 +91,20 @@ class Statements:
         """The names of the targets that have a cell in a condition, in order."""
         return tuple(row.name for row, own in self._targets if own & cells)
 
+    def condition(self, cells: Condition) -> str | None:
+        """A condition as a marker; None when only targets are judged."""
+        if self._speller is None:
+            return None
+        spelled = self._speller.spell(cells)
+        return self._speller.sample(cells) if spelled is None else spelled
+
     def show(self, cells: Condition) -> str:
-        """A condition for people."""
-        return abbreviate_targets(self.targets_in(cells), [row for row, _ in self._targets])
+        """A condition for people, such as ``on linux_x86_64`` or ``where os_name == 'nt'``."""
+        condition = self.condition(cells)
+        if condition is not None:
+            return describe_condition(condition)
+        rows = [row for row, _ in self._targets]
+        return f"on {abbreviate_targets(self.targets_in(cells), rows)}"
 
     def finding(self, draft: Draft) -> Finding:
         """A finding, with its severity, line and targets."""
@@ -91,6 +114,7 @@ class Statements:
             message=draft.message,
             packages=draft.packages,
             targets=() if draft.cells is None else self.targets_in(draft.cells),
+            condition=None if draft.cells is None else self.condition(draft.cells),
             path=draft.place.path,
             line=self._lines.line(draft.place),
             details=draft.details,
@@ -140,7 +164,7 @@ class Statements:
             packages=tuple(self._member(i, component) for i in component.packages),
             requested_by=tuple(self._requested_by(component)),
             targets=self.targets_in(component.cells),
-            condition=None,
+            condition=self.condition(component.cells),
             variants=self._variants(component),
             edges=tuple(map(self._edge, edges)),
             cycles=tuple(self._cycle(cycle, index) for cycle in component.cycles),
@@ -151,7 +175,11 @@ class Statements:
         if len(component.variants) == 1:
             return ()
         return tuple(
-            Variant(packages=self._names(members), targets=self.targets_in(cells))
+            Variant(
+                packages=self._names(members),
+                targets=self.targets_in(cells),
+                condition=self.condition(cells),
+            )
             for members, cells in component.variants
         )
 
@@ -203,6 +231,7 @@ class Statements:
             path=place.path,
             line=self._lines.line(place),
             targets=self.targets_in(edge.cells),
+            condition=self.condition(edge.cells),
         )
 
     def _cycle(self, cycle: Cycle, index: dict[int, int]) -> findings.Cycle:
@@ -211,6 +240,7 @@ class Statements:
             packages=tuple(self._packages[i].name for i in cycle.packages),
             hops=hops,
             targets=self.targets_in(cycle.cells),
+            condition=self.condition(cycle.cells),
         )
 
 

@@ -1,4 +1,4 @@
-"""Markers as expressions over atoms, read from what packaging prints; packaging says what they mean.
+"""Markers as expressions over atoms, read from what packaging prints.
 
 Source: PEP 508, https://packaging.python.org/specifications/dependency-specifiers/
 """

@@ -15,7 +15,7 @@ https://packaging.python.org/specifications/dependency-specifiers/#environment-m
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from packaging.markers import Marker
@@ -44,27 +44,76 @@ class Axis:
         values: The assignments, each to the same variables.
         literals: The literals of the only atoms that the axis decides; None when it decides every
             atom on its variables.
+        members: For each value, those that nothing tells from it, itself included, under what
+            tells them from the others.
+        classify: Gives what tells a value from others, for values that are not listed.
     """
 
-    __slots__ = ("_literals", "name", "stride", "values", "variables")
+    __slots__ = (
+        "_classify",
+        "_index",
+        "_literals",
+        "free",
+        "members",
+        "name",
+        "stride",
+        "values",
+        "variables",
+    )
 
     def __init__(
-        self, name: str, values: Sequence[Value], literals: Collection[str] | None = None
+        self,
+        name: str,
+        values: Sequence[Value],
+        literals: Collection[str] | None = None,
+        *,
+        members: Mapping[tuple[object, ...], Sequence[Value]] | None = None,
+        classify: Callable[[Value], tuple[object, ...]] | None = None,
     ) -> None:
         self.name = name
         self.values = tuple(values)
+        self.members = tuple(members.values()) if members else tuple((v,) for v in self.values)
+        self._classify = classify
+        self._index = {key: i for i, key in enumerate(members)} if members else {}
+        self.free: Atom | None = None
         self.variables = frozenset(values[0]) if values else frozenset()
         self.stride = 1
         self._literals = literals
 
+    @classmethod
+    def free_for(cls, atom: Atom) -> Axis:
+        """An axis on which an atom is false, or true, and nothing else is said."""
+        axis = cls(atom.text, [{}, {}])
+        axis.free = atom
+        return axis
+
     def decides(self, atom: Atom) -> bool:
         """Whether the truth of an atom follows from this axis's value."""
+        if self.free is not None:
+            return atom.text == self.free.text
         return atom.variable in self.variables and (
             self._literals is None or atom.literal in self._literals
         )
 
+    def locate(self, environment: Value) -> tuple[int, ...]:
+        """The indices of the values that an environment may have."""
+        if self.free is not None:
+            return (int(self.free.holds(environment[self.free.variable])),)
+        if self._classify is not None:
+            index = self._index.get(self._classify(environment))
+            return () if index is None else (index,)
+        if self.variables <= environment.keys():
+            return tuple(
+                i
+                for i, value in enumerate(self.values)
+                if all(environment[name] == value[name] for name in self.variables)
+            )
+        return tuple(range(len(self.values)))
+
     def holding(self, atom: Atom) -> tuple[int, ...]:
         """The indices of the values for which an atom is true."""
+        if self.free is not None:
+            return (1,)
         name = atom.variable
         return tuple(i for i, value in enumerate(self.values) if atom.holds(value[name]))
 
@@ -84,6 +133,15 @@ class Profile:
 
 class Space:
     """A set of environments, considered all at once.
+
+    Attributes:
+        full: All cells.
+        profiles: Disjoint sets of cells, each with the target whose wheels they take; together they
+            are the space, unless no wheel is chosen.
+        named: The targets to name when a condition is told, each with its cells.
+        is_whole: Whether a condition stands for all environments, and so can be told as a marker.
+        unreadable: Markers that packaging cannot evaluate, and why.
+        note: What else to know of the space, ``""`` for nothing.
 
     Args:
         axes: The axes; every marker variable that a condition is asked for must be on one of them.
@@ -105,6 +163,9 @@ class Space:
             self.size *= len(axis.values)
         self.full: Condition = (1 << self.size) - 1
         self.profiles: tuple[Profile, ...] = ()
+        self.named: tuple[Profile, ...] = ()
+        self.is_whole = False
+        self.note = ""
         self._constants: Value = {
             "extras": frozenset(map(canonicalize_name, extras)),
             "dependency_groups": frozenset(map(canonicalize_name, groups)),
@@ -112,6 +173,7 @@ class Space:
         self._masks: dict[tuple[int, tuple[int, ...]], Condition] = {}
         self._conditions: dict[tuple[str, str], Condition] = {}
         self._pythons: dict[str, Condition] = {}
+        self._atoms: dict[int, dict[str, Atom]] = {}
         self.unreadable: dict[str, str] = {}
 
     @classmethod
@@ -139,6 +201,7 @@ class Space:
         space.profiles = tuple(
             Profile(target, space.mask(axes[0], (i,))) for i, target in enumerate(targets)
         )
+        space.named = space.profiles
         return space
 
     def condition(self, marker: Marker | None, extra: str = "") -> Condition:
@@ -177,6 +240,7 @@ class Space:
     def _cells_of(self, atom: Atom, extra: str) -> Condition:
         for axis in self.axes:
             if axis.decides(atom):
+                self._atoms.setdefault(axis.stride, {}).setdefault(atom.text, atom)
                 return self.mask(axis, axis.holding(atom))
         constant = extra if atom.variable == "extra" else self._constants[atom.variable]
         return self.full if atom.holds(constant) else 0
@@ -210,13 +274,29 @@ class Space:
             mask = self._masks[key] = block * (self.full // period) if indices else 0
         return mask
 
+    def locate(self, target: Target) -> Condition:
+        """The cells of a target: one for each of the lock's alternatives.
+
+        Returns:
+            The cells; none when no value of some axis is like the target's.
+        """
+        cells = self.full
+        for axis in self.axes:
+            found = axis.locate(target.environment)
+            cells &= self.mask(axis, found)
+        return cells
+
+    def atoms_on(self, axis: Axis) -> tuple[Atom, ...]:
+        """The atoms that markers were seen to have on an axis, in order of appearance."""
+        return tuple(self._atoms.get(axis.stride, {}).values())
+
+    def index(self, axis: Axis, cell: int) -> int:
+        """The index of the value that a cell has on an axis."""
+        return cell // axis.stride % len(axis.values)
+
     def cells(self, condition: Condition) -> Iterator[int]:
         """The numbers of a condition's cells, ascending."""
         while condition:
             low = condition & -condition
             yield low.bit_length() - 1
             condition ^= low
-
-    def value(self, axis: Axis, cell: int) -> Value:
-        """The value that a cell has on an axis."""
-        return axis.values[cell // axis.stride % len(axis.values)]

@@ -15,6 +15,7 @@ from distcycle.findings import (
     Severity,
     TargetRow,
     abbreviate_targets,
+    describe_condition,
 )
 from distcycle.reporters import View
 from distcycle.reporters.escape import printable
@@ -89,6 +90,11 @@ class _Page:
         yield first.replace(label, self._paint(label, _STYLES[severity]), 1)
         yield from rest
 
+    def _where(self, thing: Component | Cycle) -> str:
+        if thing.condition is not None:
+            return describe_condition(thing.condition)
+        return f"on {self._targets(thing.targets)}"
+
     def _targets(self, names: Sequence[str]) -> str:
         return abbreviate_targets(names, self.report.targets)
 
@@ -97,11 +103,11 @@ class _Page:
     def _head(self) -> Iterator[str]:
         for entry in self.report.inputs:
             yield from self._wrap(f"{entry.path}: {_count(entry.packages, 'package')}")
-        names = [row.name for row in self.report.targets]
-        everything = abbreviate_targets(names[:1], self.report.targets[:1])
-        if len(names) > 1:
-            everything = ", ".join(_platforms(self.report.targets))
-        yield from self._wrap(f"judged on {everything}")
+        named = ", ".join(_platforms(self.report.targets))
+        if self.report.whole:
+            yield from self._wrap(f"judged on every environment; named: {named}")
+        else:
+            yield from self._wrap(f"judged on {named}")
         for note in self.report.notes:
             yield from self._wrap(f"note: {note}")
 
@@ -112,7 +118,7 @@ class _Page:
         else:
             title = f"{len(names)} packages require each other: {_listed(names, self._most())}"
         yield from self._headline(component.severity, component.code, title)
-        yield from self._wrap(f"on {self._targets(component.targets)}", 2)
+        yield from self._wrap(self._where(component), 2)
         for line in component.requested_by:
             yield from self._wrap(line, 2)
         shown = component.cycles if self.all else component.cycles[:_CYCLES_SHOWN]
@@ -129,8 +135,9 @@ class _Page:
     def _cycle(self, component: Component, cycle: Cycle, *, titled: bool) -> Iterator[str]:
         if titled:
             loop = " -> ".join((*cycle.packages, cycle.packages[0]))
-            where = "" if cycle.targets == component.targets else self._targets(cycle.targets)
-            yield from self._wrap(f"{loop}{' on ' + where if where else ''}", 2)
+            yield from self._wrap(loop, 2)
+            if (cycle.targets, cycle.condition) != (component.targets, component.condition):
+                yield from self._wrap(self._where(cycle), 4)
         versions = {package.name: package.version for package in component.packages}
         for hop in cycle.hops:
             by_text: dict[tuple[str, str], list[Edge]] = defaultdict(list)
