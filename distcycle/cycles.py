@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,7 @@ Kind = Literal["wheel-cycle", "extra-cycle"]
 Conditions = dict[int, dict[int, Condition]]
 """From package to package, the cells in which an edge is live."""
 
+_CYCLES_COUNTED_PER_CYCLE = 10
 _CYCLES_TRIED_PER_CYCLE = 50
 _LENGTHS_TRIED_IN_VAIN = 6
 
@@ -309,6 +311,26 @@ def _list_cycles(
         if pair not in hops:
             successors[pair[0]].append(pair[1])
         hops[pair].append(edge)
+
+    def describe(nodes: Sequence[int]) -> Cycle | None:
+        return _cycle_of(kind, nodes, hops, together, names)
+
+    most = max_cycles * _CYCLES_COUNTED_PER_CYCLE
+    every = list(itertools.islice(elementary_cycles(successors), most + 1))
+    if len(every) <= most:
+        found = [cycle for nodes in every if (cycle := describe(nodes)) is not None]
+        capped = len(found) > max_cycles
+    else:
+        found, capped = _list_by_length(successors, describe, max_cycles)
+    return _in_order(found, names)[:max_cycles], capped
+
+
+def _list_by_length(
+    successors: Mapping[int, Sequence[int]],
+    describe: Callable[[Sequence[int]], Cycle | None],
+    max_cycles: int,
+) -> tuple[list[Cycle], bool]:
+    """List loops, the short ones first, where there are too many to look at all of them."""
     found: list[Cycle] = []
     tried = in_vain = 0
     for length in range(2, len(successors) + 1):
@@ -316,15 +338,14 @@ def _list_cycles(
         for nodes in elementary_cycles(successors, length):
             tried += 1
             if tried > max_cycles * _CYCLES_TRIED_PER_CYCLE:
-                return _in_order(found, names)[:max_cycles], True
-            cycle = _cycle_of(kind, nodes, hops, together, names)
+                return found, True
+            cycle = describe(nodes)
             if cycle is not None:
                 found.append(cycle)
         in_vain = in_vain + 1 if len(found) == before else 0
         if len(found) > max_cycles or (found and in_vain > _LENGTHS_TRIED_IN_VAIN):
-            break
-    capped = len(found) > max_cycles or in_vain > _LENGTHS_TRIED_IN_VAIN
-    return _in_order(found, names)[:max_cycles], capped
+            return found, True
+    return found, False
 
 
 def _cycle_of(

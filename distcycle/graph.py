@@ -66,16 +66,17 @@ def _peel(successors: Mapping[Node, Iterable[Node]]) -> dict[Node, set[Node]]:
 
 
 def elementary_cycles(
-    successors: Mapping[Node, Iterable[Node]], length: int
+    successors: Mapping[Node, Iterable[Node]], length: int | None = None
 ) -> Iterator[list[Node]]:
-    """Every elementary cycle of exactly the given length, each once.
+    """Every elementary cycle, or every one of exactly the given length, each once.
 
     Args:
         successors: For each node the nodes it has an edge to.
-        length: The number of edges, at least 1.
+        length: The number of edges, at least 1; None for any, in no particular order.
     """
     import networkx as nx
 
     graph: nx.DiGraph[Node] = nx.DiGraph()
     graph.add_edges_from((u, v) for u, targets in successors.items() for v in targets)
-    return (c for c in nx.simple_cycles(graph, length_bound=length) if len(c) == length)
+    cycles: Iterator[list[Node]] = nx.simple_cycles(graph, length_bound=length)
+    return (c for c in cycles if length is None or len(c) == length)
