@@ -19,7 +19,8 @@ Keys of a case file, beside ``about``:
     ``requires-python``. What is not listed cannot be had.
 ``[expect]``
     ``exit``; ``components``, ``findings`` (but those that only say that a component exists) and
-    ``near``, each complete and in the report's order, each with the keys that matter.
+    ``near``, each complete and in the report's order, each with the keys that matter. In ``says``
+    and ``because``, ``...`` stands for any words.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -80,11 +81,21 @@ def shown_near_miss(near: NearMiss) -> dict[str, Any]:
     return {"packages": list(near.packages), "because": list(near.reasons)}
 
 
+def holds(text: str, expected: str) -> bool:
+    """Whether a text has, in order, the parts that an expected one has between its ``...``."""
+    pattern = ".*".join(re.escape(part.strip()) for part in expected.split("..."))
+    return re.search(pattern, text, re.DOTALL) is not None
+
+
 def agreed(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, Any]:
-    """What a report says under the keys that a case names; a text that holds ``says`` agrees."""
+    """What a report says under the keys that a case names, as the case has it where they agree."""
     said = {key: actual[key] for key in expected}
-    if expected.get("says", "\0") in actual.get("says", ""):
+    if "says" in expected and holds(actual["says"], expected["says"]):
         said["says"] = expected["says"]
+    if "because" in expected:
+        pairs = zip(actual["because"], expected["because"], strict=False)
+        agreeing = [parts if holds(text, parts) else text for text, parts in pairs]
+        said["because"] = agreeing + actual["because"][len(agreeing) :]
     return said
 
 
