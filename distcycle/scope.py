@@ -83,7 +83,7 @@ class Scope:
             words.markers,
             words.specifiers,
             admits=self.snapshot.requires_python,
-            platform_tags=words.platform_tags if self.request.edges == "wheel" else (),
+            wheel_tags=words.wheel_tags if self.request.edges == "wheel" else None,
             named=self.targets,
             choices=find_choices(self.snapshot, self.request),
             extras=self._extras(),

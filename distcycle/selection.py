@@ -334,8 +334,10 @@ class _Selector:
             for link in self._join(requirement, holds, origin, artefact, judged=judged):
                 met |= link.cells
                 yield link
-            # A compiler's comment stands on the line that meets it: elsewhere nothing is required.
-            if judged and holds & ~met and origin != "via":
+            # Of an entry that a lock or a comment requires, the input itself says where it stands;
+            # old locks say it nowhere else.
+            is_settled = origin in {"lock", "via"} and requirement.name in self.by_name
+            if judged and holds & ~met and not is_settled:
                 lack = (requirement, holds & ~met, artefact)
                 self.missing.setdefault(node, []).append(lack)
 

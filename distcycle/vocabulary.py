@@ -23,12 +23,12 @@ class Vocabulary:
     Attributes:
         markers: The texts of markers, each once.
         specifiers: Every Requires-Python, each once.
-        platform_tags: The platform tags of all wheels, ``any`` left out.
+        wheel_tags: The compressed tags of all wheels, such as ``py3-none-any``.
     """
 
     markers: tuple[str, ...]
     specifiers: tuple[SpecifierSet, ...]
-    platform_tags: frozenset[str]
+    wheel_tags: frozenset[str]
 
 
 def vocabulary_of(snapshot: Snapshot, facts: Facts) -> Vocabulary:
@@ -48,8 +48,8 @@ def vocabulary_of(snapshot: Snapshot, facts: Facts) -> Vocabulary:
         )
         if specifier is not None
     }
-    tags = {tag for artefact in artefacts if artefact.is_wheel for tag in _platform_tags(artefact)}
-    return Vocabulary(tuple(markers), tuple(specifiers.values()), frozenset(tags - {"any"}))
+    tags = frozenset(_tags(artefact) for artefact in artefacts if artefact.is_wheel)
+    return Vocabulary(tuple(markers), tuple(specifiers.values()), tags)
 
 
 def _markers(snapshot: Snapshot, facts: Facts) -> Iterator[Marker]:
@@ -82,5 +82,5 @@ def _artefacts(snapshot: Snapshot, facts: Facts) -> Iterator[Artefact]:
             yield from files
 
 
-def _platform_tags(artefact: Artefact) -> list[str]:
-    return artefact.filename[: -len(".whl")].rpartition("-")[2].lower().split(".")
+def _tags(artefact: Artefact) -> str:
+    return "-".join(artefact.filename[: -len(".whl")].lower().split("-")[-3:])

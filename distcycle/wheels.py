@@ -14,7 +14,7 @@ from typing import Literal
 
 from distcycle.markers import Condition, Space
 from distcycle.model import Artefact
-from distcycle.targets import Target, tag_ranks
+from distcycle.targets import Target, expand_tags, tag_ranks
 
 __all__ = ["Choice", "Lack", "Refusal", "choose", "explain_refusals"]
 
@@ -114,15 +114,6 @@ def _traits(artefact: Artefact) -> _Traits:
     digits = "".join(itertools.takewhile(str.isdigit, parts[2])) if len(parts) == 6 else ""
     build = (int(digits), parts[2][len(digits) :]) if digits else (-1, "")
     return _Traits(build, "-".join(parts[-3:]), artefact.yanked is not None)
-
-
-@functools.lru_cache(maxsize=65536)
-def expand_tags(compressed: str) -> tuple[str, ...]:
-    """All tags of a compressed tag set such as ``py2.py3-none-any``; none when malformed."""
-    parts = compressed.lower().split("-")
-    if len(parts) != 3:
-        return ()
-    return tuple(map("-".join, itertools.product(*(part.split(".") for part in parts))))
 
 
 @functools.lru_cache(maxsize=16384)

@@ -131,8 +131,8 @@ _LAST_MICRO = 99
 
 
 def pythons(literals: Iterable[str]) -> list[dict[str, str]]:
-    """Final releases of Python on both sides of every version that a literal mentions."""
-    points = {(2, 7, 18), (3, 0, 0), (4, 0, 0)}
+    """Final releases of Python 2.7 and 3 on both sides of every version that a literal mentions."""
+    points = {(2, 7, 18)}
     for minor in range(_LAST_MINOR + 1):
         points |= {(3, minor, 0), (3, minor, _LAST_MICRO)}
     for literal in literals:
@@ -150,7 +150,7 @@ def _around(text: str) -> Iterator[tuple[int, int, int]]:
     except InvalidVersion:
         return
     major, minor, micro = (*release, 0, 0)[:3]
-    if major not in {2, 3, 4} or max(minor, micro) > 10**6:
+    if major not in {2, 3} or max(minor, micro) > 10**6:
         return
     yield from ((major, minor, 0), (major, minor, micro), (major, minor, micro + 1))
     yield major, minor + 1, 0

@@ -56,6 +56,7 @@ class Axis:
         "free",
         "members",
         "name",
+        "number",
         "stride",
         "values",
         "variables",
@@ -77,6 +78,7 @@ class Axis:
         self._index = {key: i for i, key in enumerate(members)} if members else {}
         self.free: Atom | None = None
         self.variables = frozenset(values[0]) if values else frozenset()
+        self.number = 0
         self.stride = 1
         self._literals = literals
 
@@ -158,7 +160,8 @@ class Space:
     ) -> None:
         self.axes = tuple(axes)
         self.size = 1
-        for axis in self.axes:
+        for number, axis in enumerate(self.axes):
+            axis.number = number
             axis.stride = self.size
             self.size *= len(axis.values)
         self.full: Condition = (1 << self.size) - 1
@@ -240,7 +243,7 @@ class Space:
     def _cells_of(self, atom: Atom, extra: str) -> Condition:
         for axis in self.axes:
             if axis.decides(atom):
-                self._atoms.setdefault(axis.stride, {}).setdefault(atom.text, atom)
+                self._atoms.setdefault(axis.number, {}).setdefault(atom.text, atom)
                 return self.mask(axis, axis.holding(atom))
         constant = extra if atom.variable == "extra" else self._constants[atom.variable]
         return self.full if atom.holds(constant) else 0
@@ -265,7 +268,7 @@ class Space:
 
     def mask(self, axis: Axis, indices: tuple[int, ...]) -> Condition:
         """The cells whose value on an axis is one of those at the given indices."""
-        key = (axis.stride, indices)
+        key = (axis.number, indices)
         mask = self._masks.get(key)
         if mask is None:
             run = (1 << axis.stride) - 1
@@ -288,7 +291,7 @@ class Space:
 
     def atoms_on(self, axis: Axis) -> tuple[Atom, ...]:
         """The atoms that markers were seen to have on an axis, in order of appearance."""
-        return tuple(self._atoms.get(axis.stride, {}).values())
+        return tuple(self._atoms.get(axis.number, {}).values())
 
     def index(self, axis: Axis, cell: int) -> int:
         """The index of the value that a cell has on an axis."""

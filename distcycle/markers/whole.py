@@ -12,11 +12,22 @@ from packaging.specifiers import SpecifierSet
 from distcycle.markers import axes
 from distcycle.markers.expressions import Atom, UnreadableMarker, atoms_of, parse_expression
 from distcycle.markers.space import Axis, Condition, Profile, Space, Value
-from distcycle.targets import PLATFORMS, PYTHONS, Platform, Python, Target, make_target
+from distcycle.targets import (
+    PLATFORMS,
+    PYTHONS,
+    Platform,
+    Python,
+    Target,
+    expand_tags,
+    make_target,
+)
 
 __all__ = ["MOST_CELLS", "TooManyCells", "whole_space"]
 
 MOST_CELLS = 1 << 17
+
+_ANY_MINOR = frozenset(("py3-none-any", "py2.py3-none-any", "py2-none-any"))
+"""Wheels that fit all minor versions of Python alike."""
 
 _BUILDS = tuple(p for p in PLATFORMS if p.family != "musllinux" and "simulator" not in p.name)
 _NEWEST = max((p for p in PYTHONS if p.default), key=lambda p: p.minor)
@@ -31,7 +42,7 @@ def whole_space(
     specifiers: Iterable[SpecifierSet] = (),
     *,
     admits: SpecifierSet | None = None,
-    platform_tags: Collection[str] = (),
+    wheel_tags: Collection[str] | None = None,
     named: Iterable[Target] = (),
     choices: Sequence[frozenset[str]] = (frozenset(),),
     extras: Iterable[str] = (),
@@ -48,7 +59,8 @@ def whole_space(
         markers: The texts of all markers in use.
         specifiers: All Requires-Python in use.
         admits: The versions of Python that the space is bounded by; None for all.
-        platform_tags: The platform tags of all wheels in use; empty when none is chosen.
+        wheel_tags: The compressed tags of all wheels in use, such as ``py3-none-any``; None when
+            no wheel is chosen.
         named: Targets to name when a condition is told.
         choices: Alternatives of a lock, see :meth:`Space.of_targets`.
         extras: Extras of the input itself that are requested.
@@ -63,11 +75,12 @@ def whole_space(
     """
     conflicts = frozenset().union(*choices)
     atoms = _atoms_in(markers, conflicts)
+    platform_tags = _platform_tags(wheel_tags or ())
     builds = _builds_for(platform_tags)
     made = [
         _platform_axis(_on(atoms, axes.PLATFORM), builds),
         _machine_axis(_on(atoms, axes.MACHINE), builds),
-        _python_axis(_on(atoms, axes.PYTHON), specifiers, admits, by_minor=bool(platform_tags)),
+        _python_axis(_on(atoms, axes.PYTHON), specifiers, admits, wheel_tags),
         _implementation_axis(_on(atoms, axes.IMPLEMENTATION), builds),
         *(Axis.free_for(atom) for atom in atoms if _is_free(atom)),
     ]
@@ -78,32 +91,37 @@ def whole_space(
         raise TooManyCells(f"{size} environments are told apart, more than {most_cells}")
     space = Space(made, extras=extras, groups=groups)
     space.is_whole = True
-    if platform_tags:
+    if wheel_tags is not None:
         space.profiles = tuple(_profiles(space, builds))
+    tags_in_use = frozenset(tag for tags in wheel_tags or () for tag in expand_tags(tags))
     space.named = tuple(
         Profile(target, cells)
         for target in named
-        if (cells := space.locate(target)) and _is_standard(target, cells, space, platform_tags)
+        if (cells := space.locate(target)) and _is_standard(target, cells, space, tags_in_use)
     )
     return space
 
 
 def _is_standard(
-    target: Target, cells: Condition, space: Space, platform_tags: Collection[str]
+    target: Target, cells: Condition, space: Space, tags_in_use: frozenset[str]
 ) -> bool:
-    """Whether a target takes, of the wheels in use, just those that its cells' profile does."""
-    of_use = frozenset((*platform_tags, "any"))
+    """Whether a target prefers, of the wheels in use, the same as its cells' profile."""
     return all(
         profile.target.name == target.name
-        or _tags_of_use(profile.target, of_use) == _tags_of_use(target, of_use)
+        or _preferred(profile.target, tags_in_use) == _preferred(target, tags_in_use)
         for profile in space.profiles
         if profile.cells & cells
     )
 
 
 @functools.lru_cache(maxsize=1024)
-def _tags_of_use(target: Target, of_use: frozenset[str]) -> list[str]:
-    return [tag for tag in target.tags if tag.rpartition("-")[2] in of_use]
+def _preferred(target: Target, tags_in_use: frozenset[str]) -> list[str]:
+    return [tag for tag in target.tags if tag in tags_in_use]
+
+
+def _platform_tags(wheel_tags: Iterable[str]) -> frozenset[str]:
+    tags = {tag for tags in wheel_tags for tag in tags.rpartition("-")[2].split(".")}
+    return frozenset(tags - {"any"})
 
 
 def _builds_for(platform_tags: Collection[str]) -> tuple[Platform, ...]:
@@ -198,8 +216,7 @@ def _python_axis(
     atoms: Sequence[Atom],
     specifiers: Iterable[SpecifierSet],
     admits: SpecifierSet | None,
-    *,
-    by_minor: bool,
+    wheel_tags: Collection[str] | None,
 ) -> Axis:
     wanted = {str(specifier): specifier for specifier in specifiers}
     literals = [*(atom.literal for atom in atoms), *wanted, str(admits or "")]
@@ -207,8 +224,9 @@ def _python_axis(
     if admits is not None:
         values = [value for value in values if _admits(admits)(value)] or values
     questions = [_admits(specifier) for specifier in wanted.values()]
-    if by_minor:
-        questions.append(_minor_with_wheels)
+    if wheel_tags is not None:
+        pure = _ANY_MINOR.issuperset(wheel_tags)
+        questions.append(_major if pure else _minor_with_wheels)
     return _axis("python", values, atoms, *questions)
 
 
@@ -229,6 +247,10 @@ def _admits(specifier: SpecifierSet) -> Question:
 def _minor(value: Value) -> tuple[int, int]:
     major, minor = str(value["python_version"]).split(".")
     return int(major), int(minor)
+
+
+def _major(value: Value) -> object:
+    return _minor(value)[0]
 
 
 def _minor_with_wheels(value: Value) -> object:

@@ -18,7 +18,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 
 from distcycle.errors import UnsupportedLockVersion
-from distcycle.model import IndexOptions, Package, Requirement, Root, Snapshot
+from distcycle.model import Package, Requirement, Root, Snapshot
 from distcycle.readers import Document, decode_utf8
 from distcycle.readers.entries import Problems
 from distcycle.readers.fields import Fields, parse_json
@@ -90,7 +90,6 @@ def read(document: Document) -> Snapshot:
         packages=tuple(packages.values()),
         roots=tuple(roots),
         requires_python=_read_requires_python(meta, lock),
-        index=_index_options(tuple(sources.values())),
         problems=tuple(lock.problems.found),
         syntax="json",
         text=text,
@@ -124,10 +123,6 @@ def _read_sources(meta: Fields, environ: Mapping[str, str]) -> dict[str, str]:
         )
         sources[source.get("name", str) or url] = filled
     return sources
-
-
-def _index_options(urls: tuple[str, ...]) -> IndexOptions:
-    return IndexOptions(index_url=urls[0] if urls else None, extra_index_urls=urls[1:])
 
 
 def _read_requires_python(meta: Fields, lock: _Lock) -> SpecifierSet | None:
@@ -218,11 +213,14 @@ def _read_hashes(entry: Fields, lock: _Lock, name: NormalizedName) -> tuple[tupl
 
 
 def _registry_of(entry: Fields, lock: _Lock, name: NormalizedName) -> str | None:
+    """The index an entry names, else the first of the lock, which Pipenv takes by default."""
     index = entry.get("index", str)
     if index is not None and index not in lock.sources:
         with lock.problems.tolerate(package=name):
             raise entry.error(f"expected the name of a source, found {index[:100]!r}", "index")
-    return lock.sources.get(index or "")
+    if index is None:
+        return next(iter(lock.sources.values()), None)
+    return lock.sources.get(index)
 
 
 def _add(packages: dict[tuple[object, ...], Package], package: Package) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ __all__ = [
     "Target",
     "custom_target",
     "describe_targets",
+    "expand_tags",
     "find_platforms",
     "find_pythons",
     "make_target",
@@ -93,6 +95,15 @@ class Target:
 def tag_ranks(target: Target) -> Mapping[str, int]:
     """The place of each of a target's wheel tags among them, 0 for the best."""
     return {tag: rank for rank, tag in reversed(list(enumerate(target.tags)))}
+
+
+@functools.lru_cache(maxsize=65536)
+def expand_tags(compressed: str) -> tuple[str, ...]:
+    """All tags of a compressed tag set such as ``py2.py3-none-any``; none when malformed."""
+    parts = compressed.lower().split("-")
+    if len(parts) != 3:
+        return ()
+    return tuple(map("-".join, itertools.product(*(part.split(".") for part in parts))))
 
 
 @functools.lru_cache(maxsize=512)

@@ -153,12 +153,13 @@ def test_markers_with_a_key_of_their_own() -> None:
 
 
 def test_the_indexes_and_their_variables() -> None:
-    read_in = snapshot(lock(), {"USER": "u", "PASSWORD": "p"})
-    assert read_in.index == IndexOptions(
-        index_url="https://pypi.example/simple",
-        extra_index_urls=("https://u:p@own.example/simple",),
-    )
-    assert snapshot({"_meta": {}}).index == IndexOptions()
+    entries = {"first": {"version": "==1"}, "own": {"version": "==1", "index": "own"}}
+    read_in = snapshot(lock(default=entries), {"USER": "u", "PASSWORD": "p"})
+    assert [package.url for package in read_in.packages] == [
+        "https://pypi.example/simple",
+        "https://u:p@own.example/simple",
+    ]
+    assert read_in.index == IndexOptions()
 
 
 @pytest.mark.parametrize(
