@@ -241,6 +241,9 @@ class Component:
         edges: The live edges between members.
         cycles: The loops, shortest first.
         capped: Whether there may be more loops than are listed.
+        breakers: Sets of edges, each a pair of projects, that open every loop; the smallest that
+            were found, those that cost least first.
+        breakers_exact: Whether no smaller set exists.
     """
 
     id: str
@@ -255,6 +258,8 @@ class Component:
     edges: tuple[Edge, ...]
     cycles: tuple[Cycle, ...]
     capped: bool
+    breakers: tuple[tuple[tuple[str, str], ...], ...] = ()
+    breakers_exact: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 from distcycle import findings
+from distcycle.breakers import break_component
 from distcycle.checks import Draft, describe_package
 from distcycle.cycles import Component, Cycle
 from distcycle.findings import (
@@ -156,6 +157,7 @@ class Statements:
         """A component with its edges and cycles."""
         edges = sorted(component.edges, key=self._edge_order)
         index = {id(edge): at for at, edge in enumerate(edges)}
+        breakers = break_component(component, self._selection.space.full)
         return findings.Component(
             id=self.id_of(component),
             input=self._selection.snapshot.path,
@@ -169,6 +171,11 @@ class Statements:
             edges=tuple(map(self._edge, edges)),
             cycles=tuple(self._cycle(cycle, index) for cycle in component.cycles),
             capped=component.capped,
+            breakers=tuple(
+                tuple((self._packages[u].name, self._packages[v].name) for u, v in pairs)
+                for pairs in breakers.sets
+            ),
+            breakers_exact=breakers.exact,
         )
 
     def _variants(self, component: Component) -> tuple[Variant, ...]:

@@ -27,6 +27,7 @@ _CYCLES_SHOWN = 3
 _MEMBERS_SHOWN = 12
 _LIKE_FINDINGS_SHOWN = 3
 _NEAR_MISSES_SHOWN = 3
+_BREAKERS_SHOWN = 6
 
 
 def render(report: Report, view: View) -> str:
@@ -128,6 +129,22 @@ class _Page:
         if more or component.capped:
             least = "at least " if component.capped else ""
             yield from self._wrap(f"and {least}{max(more, 1)} more loops", 2)
+
+        yield from self._breakers(component)
+
+    def _breakers(self, component: Component) -> Iterator[str]:
+        """Say how few edges need go, in the words of those who would take them out."""
+        if not component.breakers:
+            return
+        size = len(component.breakers[0])
+        at_most = "" if component.breakers_exact else "at most "
+        sets = [
+            ", ".join(f"{source} -> {target}" for source, target in pairs[:_BREAKERS_SHOWN])
+            + (f" and {size - _BREAKERS_SHOWN} more" if size > _BREAKERS_SHOWN else "")
+            for pairs in component.breakers[: 2 if size < 3 or self.all else 1]
+        ]
+        text = f"opened by removing {at_most}{_count(size, 'edge')}: {'; or '.join(sets)}"
+        yield from self._wrap(text, 2)
 
     def _most(self) -> int:
         return 10**9 if self.all else _MEMBERS_SHOWN

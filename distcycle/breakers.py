@@ -1,0 +1,265 @@
+"""The smallest sets of edges whose removal leaves no loop: minimum feedback arc sets.
+
+A set breaks a component when it has an edge of every loop. Loops are found lazily: a smallest set
+that hits the known loops is sought by branch and bound; while something still closes without it,
+one more loop becomes known. Loops that have no edge in common bound the size from below.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from distcycle.cycles import Component, Conditions, exact_components
+from distcycle.markers import Condition
+
+__all__ = ["Breakers", "break_component", "find_breakers"]
+
+Pair = tuple[int, int]
+"""Two packages, the first of which requires the second."""
+
+_MOST_LOOPS = 2_000
+_STARTS = 16
+_SPARE_TRIED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Breakers:
+    """What opens a component.
+
+    Attributes:
+        sets: The sets of edges, each sorted, all of one size, those that cost least first.
+        exact: Whether no smaller set exists; else the first one is just small.
+    """
+
+    sets: tuple[tuple[Pair, ...], ...]
+    exact: bool
+
+
+def find_breakers(
+    edges: Mapping[Pair, Condition],
+    loops: Iterable[Sequence[Pair]],
+    full: Condition,
+    *,
+    costs: Mapping[Pair, int] | None = None,
+    most: int = 5,
+    effort: int = 2_000,
+) -> Breakers:
+    """Find the smallest sets of edges that open every loop in every cell.
+
+    Args:
+        edges: From package to package, where the edge is live.
+        loops: Loops that are known already.
+        full: All cells.
+        costs: What removing an edge costs, 0 when nothing; decides between sets of equal size.
+        most: How many sets to give.
+        effort: How many steps each search may take.
+
+    Returns:
+        The sets. Where the search was too long, one set from which no edge can be left out.
+    """
+    price = dict.fromkeys(edges, 0) | dict(costs or {})
+    known = [tuple(loop) for loop in loops]
+    while len(known) <= _MOST_LOOPS:
+        best = _Search(known, price, effort).smallest()
+        if best is None:
+            break
+        more = list(_loops_left(edges, best, full))
+        if not more:
+            return Breakers(
+                _alternatives(edges, known, best, full, price, most=most, effort=effort), exact=True
+            )
+        known += more
+    return Breakers((_without_spare(edges, _greedy(edges, full, price), full, price),), exact=False)
+
+
+def break_component(
+    component: Component,
+    full: Condition,
+    *,
+    costs: Mapping[Pair, int] | None = None,
+    effort: int = 2_000,
+) -> Breakers:
+    """Find the smallest sets of edges that open a component; see :func:`find_breakers`."""
+    edges: dict[Pair, Condition] = {}
+    for edge in component.edges:
+        pair = (edge.source[0], edge.target)
+        edges[pair] = edges.get(pair, 0) | edge.cells
+    loops = [
+        tuple(zip(c.packages, (*c.packages[1:], c.packages[0]), strict=True))
+        for c in component.cycles
+    ]
+    return find_breakers(edges, loops, full, costs=costs, effort=effort)
+
+
+class _Search:
+    """Branch and bound for a smallest set that hits all known loops."""
+
+    def __init__(
+        self, loops: Sequence[Sequence[Pair]], price: Mapping[Pair, int], effort: int
+    ) -> None:
+        self._effort = effort
+        self._loops = sorted({tuple(sorted(loop)) for loop in loops}, key=lambda x: (len(x), x))
+        self._price = price
+        self._steps = 0
+
+    def smallest(self) -> tuple[Pair, ...] | None:
+        """A smallest set, cheapest among the first found; None when the search is too long."""
+        size = self._disjoint(self._loops)
+        while True:
+            found = next(self.of_size(size), None)
+            if found is not None or self._steps > self._effort:
+                return found
+            size += 1
+
+    def of_size(self, size: int) -> Iterator[tuple[Pair, ...]]:
+        """All hitting sets of a size, cheap edges tried first; some may come more than once."""
+        yield from self._extend((), frozenset(), self._loops, size)
+
+    def _extend(
+        self,
+        chosen: tuple[Pair, ...],
+        banned: frozenset[Pair],
+        loops: Sequence[tuple[Pair, ...]],
+        room: int,
+    ) -> Iterator[tuple[Pair, ...]]:
+        self._steps += 1
+        if not loops:
+            yield tuple(sorted(chosen))
+            return
+        if self._steps > self._effort or self._disjoint(loops) > room:
+            return
+        for pair in sorted(loops[0], key=lambda p: (self._price[p], -_count(p, loops), p)):
+            if pair not in banned:
+                rest = [loop for loop in loops if pair not in loop]
+                yield from self._extend((*chosen, pair), banned, rest, room - 1)
+                banned |= {pair}
+
+    @staticmethod
+    def _disjoint(loops: Iterable[Sequence[Pair]]) -> int:
+        """How many loops are found that share no edge: no smaller set can hit them all."""
+        used: set[Pair] = set()
+        count = 0
+        for loop in loops:
+            if used.isdisjoint(loop):
+                used.update(loop)
+                count += 1
+        return count
+
+
+def _count(pair: Pair, loops: Iterable[Sequence[Pair]]) -> int:
+    return sum(pair in loop for loop in loops)
+
+
+def _alternatives(
+    edges: Mapping[Pair, Condition],
+    loops: Sequence[Sequence[Pair]],
+    first: tuple[Pair, ...],
+    full: Condition,
+    price: Mapping[Pair, int],
+    *,
+    most: int,
+    effort: int,
+) -> tuple[tuple[Pair, ...], ...]:
+    """The sets of the same size that open everything too, as far as the search goes."""
+    found = {first}
+    for other in _Search(loops, price, effort).of_size(len(first)):
+        if other not in found and not any(_loops_left(edges, other, full)):
+            found.add(other)
+        if len(found) >= most * 4:
+            break
+    ordered = sorted(found, key=lambda pairs: (sum(price[p] for p in pairs), pairs))
+    return tuple(ordered[:most])
+
+
+def _loops_left(
+    edges: Mapping[Pair, Condition], removed: Iterable[Pair], full: Condition
+) -> Iterator[tuple[Pair, ...]]:
+    """A shortest loop of each component that closes although some edges are removed."""
+    gone = set(removed)
+    left: Conditions = {}
+    for (u, v), cells in edges.items():
+        left.setdefault(u, {})
+        left.setdefault(v, {})
+        if (u, v) not in gone:
+            left[u][v] = cells
+    for members, cells in exact_components(left, full).items():
+        yield _shortest_loop(left, members, cells & -cells)
+
+
+def _shortest_loop(edges: Conditions, members: frozenset[int], cell: Condition) -> tuple[Pair, ...]:
+    """A shortest loop in one cell among members that are strongly connected there."""
+    best: tuple[Pair, ...] = ()
+    for start in sorted(members)[:_STARTS]:
+        loop = _loop_from(start, edges, members, cell)
+        if not best or len(loop) < len(best):
+            best = loop
+    return best
+
+
+def _loop_from(
+    start: int, edges: Conditions, members: frozenset[int], cell: Condition
+) -> tuple[Pair, ...]:
+    came_from: dict[int, int] = {}
+    queue = deque([start])
+    while start not in came_from:
+        u = queue.popleft()
+        for v in sorted(edges[u]):
+            if v in members and edges[u][v] & cell and v not in came_from:
+                came_from[v] = u
+                queue.append(v)
+    loop = [(came_from[start], start)]
+    while loop[-1][0] != start:
+        loop.append((came_from[loop[-1][0]], loop[-1][0]))
+    return tuple(reversed(loop))
+
+
+# When the search is too long ---------------------------------------------------------------------
+
+
+def _greedy(
+    edges: Mapping[Pair, Condition], full: Condition, price: Mapping[Pair, int]
+) -> tuple[Pair, ...]:
+    """Order the packages so that few edges lead back (Eades, Lin and Smyth); those are the set."""
+    order = {node: at for at, node in enumerate(_order(edges))}
+    back = [pair for pair in edges if order[pair[0]] >= order[pair[1]] and edges[pair] & full]
+    return tuple(sorted(back, key=lambda pair: (price[pair], pair)))
+
+
+def _order(edges: Mapping[Pair, Condition]) -> list[int]:
+    out: dict[int, set[int]] = {}
+    into: dict[int, set[int]] = {}
+    for u, v in edges:
+        out.setdefault(u, set()).add(v)
+        into.setdefault(v, set()).add(u)
+        out.setdefault(v, set())
+        into.setdefault(u, set())
+    first: list[int] = []
+    last: list[int] = []
+    while out:
+        sinks = sorted(u for u in out if not out[u])
+        sources = sorted(u for u in out if not into[u] and out[u])
+        taken = sinks or sources or [max(sorted(out), key=lambda u: len(out[u]) - len(into[u]))]
+        for u in taken:
+            (last if sinks else first).append(u)
+            for v in out.pop(u):
+                into[v].discard(u)
+            for v in into.pop(u):
+                if v in out:
+                    out[v].discard(u)
+    return first + last[::-1]
+
+
+def _without_spare(
+    edges: Mapping[Pair, Condition],
+    pairs: tuple[Pair, ...],
+    full: Condition,
+    price: Mapping[Pair, int],
+) -> tuple[Pair, ...]:
+    """Leave out edges, the dearest first, as long as nothing closes without them."""
+    kept = set(pairs)
+    for pair in sorted(pairs, key=lambda p: (-price[p], p))[:_SPARE_TRIED]:
+        if not any(_loops_left(edges, kept - {pair}, full)):
+            kept.discard(pair)
+    return tuple(sorted(kept))
