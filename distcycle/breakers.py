@@ -82,15 +82,25 @@ def break_component(
     effort: int = 2_000,
 ) -> Breakers:
     """Find the smallest sets of edges that open a component; see :func:`find_breakers`."""
+    # By rank among the members, for indices depend on the order of the input.
+    rank = {index: at for at, index in enumerate(component.packages)}
     edges: dict[Pair, Condition] = {}
     for edge in component.edges:
-        pair = (edge.source[0], edge.target)
+        pair = (rank[edge.source[0]], rank[edge.target])
         edges[pair] = edges.get(pair, 0) | edge.cells
-    loops = [
-        tuple(zip(c.packages, (*c.packages[1:], c.packages[0]), strict=True))
-        for c in component.cycles
-    ]
-    return find_breakers(edges, loops, full, costs=costs, effort=effort)
+    loops = []
+    for cycle in component.cycles:
+        ranks = [rank[index] for index in cycle.packages]
+        loops.append(tuple(zip(ranks, (*ranks[1:], ranks[0]), strict=True)))
+    prices = {
+        (rank[u], rank[v]): cost
+        for (u, v), cost in (costs or {}).items()
+        if u in rank and v in rank
+    }
+    found = find_breakers(edges, loops, full, costs=prices, effort=effort)
+    members = component.packages
+    sets = tuple(tuple((members[u], members[v]) for u, v in pairs) for pairs in found.sets)
+    return Breakers(sets, found.exact)
 
 
 class _Search:

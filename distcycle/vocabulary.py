@@ -45,6 +45,7 @@ def vocabulary_of(snapshot: Snapshot, facts: Facts) -> Vocabulary:
         for specifier in (
             *(artefact.requires_python for artefact in artefacts),
             *(package.requires_python for package in snapshot.packages),
+            *(metadata.requires_python for metadata in _known(facts)),
         )
         if specifier is not None
     }
@@ -64,10 +65,15 @@ def _markers(snapshot: Snapshot, facts: Facts) -> Iterator[Marker]:
         yield from _markers_of(package.requirements or ())
         if isinstance(package.metadata, Metadata):
             yield from _markers_of(package.metadata.requires)
+    for metadata in _known(facts):
+        yield from _markers_of(metadata.requires)
+
+
+def _known(facts: Facts) -> Iterator[Metadata]:
     for identity in sorted(facts.metadata):
         metadata = facts.metadata[identity]
         if isinstance(metadata, Metadata):
-            yield from _markers_of(metadata.requires)
+            yield metadata
 
 
 def _markers_of(requirements: Iterable[Requirement]) -> Iterator[Marker]:

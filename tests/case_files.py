@@ -5,7 +5,7 @@ Keys of a case file, beside ``about``:
 ``input``
     The file to read, one of ``[files]``; ``kind`` where its name does not tell.
 ``targets``, ``pythons``
-    As for ``--platform`` and ``--python-version``.
+    As for ``--platform`` and ``--python-version``; without any, all environments at once.
 ``[files]``
     Name and text of the input and of what lies beside it.
 ``[request]``
@@ -63,9 +63,12 @@ _KEYS = {
     "request": {"extras", "groups", "all-extras", "edges"},
     "expect": {"exit", "components", "findings", "near"},
     "expect.components": {
-        *("code", "packages", "targets", "cycles", "requested-by", "capped", "origins", "lines"),
+        *("code", "packages", "targets", "condition", "cycles", "requested-by", "capped"),
+        *("origins", "lines"),
     },
-    "expect.findings": {"code", "packages", "severity", "line", "targets", "says", "path"},
+    "expect.findings": {
+        *("code", "packages", "severity", "line", "targets", "condition", "says", "path"),
+    },
     "expect.near": {"packages", "because"},
 }
 
@@ -129,7 +132,7 @@ def read_case(path: Path) -> Case:
         name=path.stem,
         input=values["input"],
         kind=values.get("kind"),
-        targets=values["targets"],
+        targets=values.get("targets", ()),
         pythons=values.get("pythons", ()),
         files=values["files"],
         request=Request(

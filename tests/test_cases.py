@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, NoReturn
@@ -57,6 +58,7 @@ def shown_component(component: Component) -> dict[str, Any]:
         "code": component.code,
         "packages": [member.name for member in component.packages],
         "targets": list(component.targets),
+        "condition": component.condition,
         "cycles": [list(cycle.packages) for cycle in component.cycles],
         "requested-by": list(component.requested_by),
         "capped": component.capped,
@@ -72,6 +74,7 @@ def shown_finding(finding: Finding) -> dict[str, Any]:
         "severity": str(finding.severity),
         "line": finding.line,
         "targets": list(finding.targets),
+        "condition": finding.condition,
         "says": "\n".join([finding.message, *finding.details]),
         "path": finding.path,
     }
@@ -147,6 +150,36 @@ def test_order_of_the_input_does_not_matter(path: Path) -> None:
     for seed in range(3):
         mixed = shuffle(snapshot, Random(seed))
         assert loops_and_statements(audit_case(case, mixed)) == straight
+
+
+def loops_by_target(report: Report) -> set[tuple[object, ...]]:
+    return {
+        (component.code, cycle.packages, target)
+        for component in report.components
+        for cycle in component.cycles
+        for target in cycle.targets
+    }
+
+
+def statements_by_target(report: Report) -> set[tuple[object, ...]]:
+    return {
+        (finding.code, finding.severity, finding.packages, finding.line, target)
+        for finding in report.findings
+        if finding.component is None
+        for target in finding.targets
+    }
+
+
+@cases
+def test_all_environments_at_once_hold_each_target(path: Path) -> None:
+    case = replace(read_case(path), targets=(), pythons=())
+    whole = audit_case(case)
+    targets = [row.name for row in whole.targets]
+    listed = audit_case(replace(case, targets=targets))
+    assert loops_by_target(listed) == loops_by_target(whole)
+    assert statements_by_target(listed) == statements_by_target(whole)
+    assert all(component.condition is not None for component in whole.components)
+    assert all(component.condition is None for component in listed.components)
 
 
 SCRIPT = """
