@@ -6,6 +6,7 @@ This is what the command line and Python callers use; no exception but
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 import tempfile
@@ -13,7 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from packaging.utils import canonicalize_name
+
 from distcycle.audit import Options, add_targets, judge
+from distcycle.cycles import TooManySets
 from distcycle.errors import InputError, UnknownFormat
 from distcycle.findings import Report
 from distcycle.lines import find_lines
@@ -28,6 +32,7 @@ from distcycle.targets import PLATFORMS, Target, read_target
 
 __all__ = [
     "audit",
+    "explain_packages",
     "find_input",
     "gather",
     "judge_scope",
@@ -253,8 +258,15 @@ def judge_scope(scope: Scope, library: Library | None, options: Options) -> Repo
         library: Where facts come from; None to judge without any.
         options: How to judge.
     """
-    selection, _ = gather(scope, library)
-    report = judge(selection, options)
+    selection, facts = gather(scope, library)
+    try:
+        report = judge(selection, options)
+    except TooManySets as error:
+        scope = scope.listed(scope.targets)
+        space = scope.space(facts)
+        space.note = f"{error}; judged on the named targets only"
+        selection = select(scope.snapshot, space, facts, scope.request)
+        report = judge(selection, options)
     located = {profile.target.name for profile in selection.space.named}
     beside = [target for target in scope.targets if target.name not in located]
     if not beside:
@@ -295,6 +307,40 @@ def audit(
     )
     options = Options(request=scope.request, policy=policy or Policy(), max_cycles=max_cycles)
     return judge_scope(scope, library, options)
+
+
+def explain_packages(
+    scope: Scope, library: Library | None, names: Sequence[str], view: View | None = None
+) -> str:
+    """Say why projects are in loops: hop by hop, from which root, and what would open them.
+
+    Args:
+        scope: What is judged.
+        library: Where facts come from; None to judge without any.
+        names: The projects.
+        view: Width, colours and verbosity.
+
+    Returns:
+        Text.
+
+    Raises:
+        InputError: The input has no package of a name.
+    """
+    from distcycle.explanations import explain
+    from distcycle.reporters.text import render_explanation
+    from distcycle.statements import row_of
+
+    known = {package.name for package in scope.snapshot.packages}
+    wanted = [canonicalize_name(name) for name in names]
+    for name in wanted:
+        if name not in known:
+            near = difflib.get_close_matches(name, sorted(known), 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InputError(f"no package {name!r} in it{hint}", path=scope.snapshot.path)
+    selection, _ = gather(scope, library)
+    rows = [row_of(profile.target) for profile in selection.space.named]
+    explanations = explain(selection, wanted, max_cycles=100)
+    return "\n".join(render_explanation(e, rows, view or View()) for e in explanations)
 
 
 # Showing -----------------------------------------------------------------------------------------

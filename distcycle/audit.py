@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+
+from packaging.version import Version
 
 from distcycle import findings
 from distcycle.checks import describe_package, find_all, find_unknown
@@ -68,6 +71,7 @@ def judge(selection: Selection, options: Options) -> Report:
     statements.look_up(
         [draft.place for draft in drafts]
         + [statements.place_of(edge) for component in components for edge in component.edges]
+        + [root.requirement.place for root, _ in selection.roots if root.requirement.place]
     )
     found = sorted(map(statements.finding, drafts), key=_importance)
     shown = tuple(map(statements.component, components))
@@ -82,7 +86,7 @@ def judge(selection: Selection, options: Options) -> Report:
         findings=tuple(found),
         unknown=_list_unknown(selection),
         near_misses=_list_near_misses(selection, components, statements),
-        notes=tuple(_notes(selection, statements)),
+        notes=(*_notes(selection, statements), *_find_flips(selection, components)),
     )
 
 
@@ -162,6 +166,27 @@ def _notes(selection: Selection, statements: Statements) -> Sequence[str]:
             where = statements.show(selection.bounds & ~declared)
             notes.append(f"{snapshot.path} was made for other environments; judged also {where}")
     return notes
+
+
+def _find_flips(selection: Selection, components: Sequence[Component]) -> Iterator[str]:
+    """Say which loops come or go between patch releases of a named minor version of Python."""
+    space, packages = selection.space, selection.snapshot.packages
+    if not space.is_whole:
+        return
+    axis = next(axis for axis in space.axes if axis.name == "python")
+    named = {p.target.environment["python_version"] for p in space.named}
+    for component in components:
+        seen: dict[str, set[int]] = defaultdict(set)
+        for k, value in enumerate(axis.values):
+            cells = component.cells & selection.bounds & space.mask(axis, (k,))
+            seen[str(value["python_version"])].add(cells >> (k * axis.stride))
+        flips = sorted((m for m in seen if m in named and len(seen[m]) > 1), key=Version)
+        if flips:
+            names = ", ".join(sorted({packages[i].name for i in component.packages})[:4])
+            yield (
+                f"the loop of {names} comes or goes between patch releases of Python "
+                f"{', '.join(flips)}; the table shows the newest"
+            )
 
 
 def add_targets(report: Report, beside: Report) -> Report:

@@ -72,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"distcycle {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_audit(commands)
+    _add_explain(commands)
     _add_bundle(commands)
     _add_targets(commands)
     _add_codes(commands)
@@ -103,6 +104,7 @@ def _add_audit(commands: Commands) -> None:
         _run_audit,
         "distcycle audit requirements.txt --platform linux_x86_64",
     )
+    _add_inputs(command)
     _add_input_options(command)
     _add_fact_options(command)
     group = command.add_argument_group("judgement")
@@ -133,22 +135,46 @@ def _add_audit(commands: Commands) -> None:
         metavar="FORM[:FILE]",
         help="text or json, to standard output or to a file; repeatable",
     )
-    group.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    group.add_argument("-q", "--quiet", action="store_true", help="the verdict only")
-    group.add_argument("-v", "--verbose", action="store_true", help="everything")
+    _add_view_options(group)
     group.add_argument(
         "--show-targets", action="store_true", help="say which environment each platform means"
     )
 
 
-def _add_input_options(command: argparse.ArgumentParser) -> None:
+_INPUT_HELP = "a lock or requirements file, a directory of wheels, an environment, a project, or -"
+
+
+def _add_inputs(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "inputs",
         nargs="*",
         metavar="INPUT",
-        help="a lock or requirements file, a directory of wheels, an environment, a project, or -; "
-        "without any, the one lock that stands here",
+        help=f"{_INPUT_HELP}; without any, the one lock that stands here",
     )
+
+
+def _add_explain(commands: Commands) -> None:
+    command = _add_command(
+        commands,
+        "explain",
+        "say why packages are in loops, who asks for them, and what would open the loops",
+        _run_explain,
+        "distcycle explain poetry.lock torch",
+    )
+    command.add_argument("input", metavar="INPUT", help=_INPUT_HELP)
+    command.add_argument("packages", nargs="+", metavar="PACKAGE")
+    _add_input_options(command)
+    _add_fact_options(command)
+    _add_view_options(command)
+
+
+def _add_view_options(group: argparse._ActionsContainer) -> None:
+    group.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    group.add_argument("-q", "--quiet", action="store_true", help="the verdict only")
+    group.add_argument("-v", "--verbose", action="store_true", help="everything")
+
+
+def _add_input_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("input")
     group.add_argument("--input-kind", metavar="KIND", help="what the input is, when not told")
     group.add_argument("--python", metavar="EXE", help="judge this interpreter's environment")
@@ -209,6 +235,7 @@ def _add_bundle(commands: Commands) -> None:
         _run_bundle,
         "distcycle bundle uv.lock -o facts.json",
     )
+    _add_inputs(command)
     _add_input_options(command)
     _add_fact_options(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE")
@@ -286,6 +313,17 @@ def _verdict(report: Report) -> int:
         print("distcycle: error: nothing could be judged", file=sys.stderr)
         return 2
     return 0 if report.ok else 1
+
+
+def _run_explain(options: argparse.Namespace) -> int:
+    from distcycle import api
+
+    snapshot = api.read(options.input, kind=options.input_kind)
+    with _library(options) as library:
+        scope = _scope(snapshot, options, _request(options))
+        text = api.explain_packages(scope, library, options.packages, _view(options, None))
+    sys.stdout.write(text)
+    return 0
 
 
 def _run_bundle(options: argparse.Namespace) -> int:

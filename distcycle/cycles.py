@@ -14,13 +14,21 @@ from distcycle.graph import elementary_cycles, strong_components
 from distcycle.markers import Condition
 from distcycle.selection import Edge
 
-__all__ = ["Component", "Cycle", "exact_components", "find_components", "find_self_edges"]
+__all__ = [
+    "Component",
+    "Cycle",
+    "TooManySets",
+    "exact_components",
+    "find_components",
+    "find_self_edges",
+]
 
 Kind = Literal["wheel-cycle", "extra-cycle"]
 Conditions = dict[int, dict[int, Condition]]
 """From package to package, the cells in which an edge is live."""
 
 _CYCLES_COUNTED_PER_CYCLE = 10
+_MOST_SETS = 2_000
 _CYCLES_TRIED_PER_CYCLE = 50
 _LENGTHS_TRIED_IN_VAIN = 6
 
@@ -130,18 +138,29 @@ def _conditions(edges: Iterable[Edge]) -> Conditions:
 # Exact components --------------------------------------------------------------------------------
 
 
+class TooManySets(ValueError):
+    """The components differ from environment to environment in more ways than can be told."""
+
+
 def exact_components(
-    conditions: Mapping[int, Mapping[int, Condition]], full: Condition
+    conditions: Mapping[int, Mapping[int, Condition]],
+    full: Condition,
+    *,
+    most: int = _MOST_SETS,
 ) -> dict[frozenset[int], Condition]:
     """Find the strongly connected sets of every cell at once.
 
     Args:
         conditions: From node to node, where the edge exists; no node to itself.
         full: All cells.
+        most: How many sets there may be.
 
     Returns:
         Every set of two or more nodes that is strongly connected in some cell and not part of a
         larger one there, with those cells.
+
+    Raises:
+        TooManySets: There are more.
     """
     found: dict[frozenset[int], Condition] = {}
     for nodes in strong_components(conditions):
@@ -151,6 +170,8 @@ def exact_components(
         for part in _split(inner, full):
             for members, cells in _sets_of(part):
                 found[members] = found.get(members, 0) | cells
+            if len(found) > most:
+                raise TooManySets(f"more than {most} sets of packages are components somewhere")
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 
 from packaging.utils import NormalizedName
@@ -13,7 +13,7 @@ from distcycle.markers import Condition
 from distcycle.model import Package, Requirement
 from distcycle.selection import Offer, Selection
 
-__all__ = ["find_near_misses"]
+__all__ = ["find_near_misses", "find_way_back"]
 
 Name = NormalizedName
 _LONGEST = 12
@@ -46,6 +46,37 @@ def find_near_misses(
         cycle = _shortest(inner)
         if cycle is not None:
             yield cycle, tuple(_reasons(selection, cycle, show))
+
+
+def find_way_back(
+    selection: Selection, name: Name, show: Callable[[Condition], str]
+) -> tuple[tuple[Name, ...], tuple[str, ...]] | None:
+    """Find the nearest loop of names through a project, and say of each hop why it is none.
+
+    Args:
+        selection: What was selected.
+        name: The project.
+        show: Names a condition for people.
+
+    Returns:
+        The names of the loop and a line for each hop; None when nothing leads back.
+    """
+    successors = _name_graph(selection)
+    came_from: dict[Name, Name] = {}
+    queue = deque([name])
+    while queue and name not in came_from:
+        u = queue.popleft()
+        for v in sorted(successors.get(u, ())):
+            if v not in came_from:
+                came_from[v] = u
+                queue.append(v)
+    if name not in came_from:
+        return None
+    cycle = [came_from[name]]
+    while cycle[-1] != name:
+        cycle.append(came_from[cycle[-1]])
+    turned = tuple(reversed(cycle))
+    return turned, tuple(_reasons(selection, turned, show))
 
 
 def _name_graph(selection: Selection) -> dict[Name, set[Name]]:

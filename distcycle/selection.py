@@ -43,6 +43,7 @@ __all__ = [
     "Unmet",
     "find_choices",
     "find_roots",
+    "flow_along",
     "select",
 ]
 
@@ -145,6 +146,7 @@ class Selection:
         space: The environments.
         bounds: The cells that the input is for.
         roots: The requirements from which reach began, with where.
+        entries: Where reach begins: for each root's requirement the package it means, and where.
         reached: For every node that is reached, where.
         choices: For every package that is reached and comes as files, the file for each cell.
         offers: For every package that is reached, what it requires.
@@ -157,12 +159,51 @@ class Selection:
     space: Space
     bounds: Condition
     roots: tuple[tuple[Root, Condition], ...] = ()
+    entries: list[tuple[Requirement, int, Condition]] = field(default_factory=list)
     reached: dict[Node, Condition] = field(default_factory=dict)
     choices: dict[int, tuple[Choice, ...]] = field(default_factory=dict)
     offers: dict[int, tuple[Offer, ...]] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     unmet: list[Unmet] = field(default_factory=list)
     needs: Needs = field(default_factory=lambda: Needs(files={}, metadata=()))
+
+    def packages_of(self, requirement: Requirement) -> tuple[int, ...]:
+        """The indices of the packages that a root's requirement may mean."""
+        if requirement.package is not None:
+            return (requirement.package,)
+        packages = self.snapshot.packages
+        return tuple(i for i, package in enumerate(packages) if package.name == requirement.name)
+
+
+def flow_along(selection: Selection, keep: Callable[[Edge], bool]) -> dict[Node, Condition]:
+    """Find where each node would be reached if some edges were gone.
+
+    Args:
+        selection: What was selected.
+        keep: Whether an edge stays.
+
+    Returns:
+        For every node that is still reached, where.
+    """
+    outgoing: dict[Node, list[Edge]] = defaultdict(list)
+    for edge in selection.edges:
+        if keep(edge):
+            outgoing[edge.source].append(edge)
+    reached: dict[Node, Condition] = {}
+    pending: deque[tuple[Node, Condition]] = deque()
+    for requirement, index, cells in selection.entries:
+        pending += (((index, extra), cells) for extra in ("", *requirement.extras))
+    while pending:
+        node, cells = pending.popleft()
+        new = cells & ~reached.get(node, 0)
+        if not new:
+            continue
+        reached[node] = reached.get(node, 0) | new
+        for edge in outgoing.get(node, ()):
+            if new & edge.cells:
+                for extra in ("", *edge.requirement.extras):
+                    pending.append(((edge.target, extra), new & edge.cells))
+    return reached
 
 
 def select(
@@ -495,6 +536,7 @@ class _Selector:
             unmet = cells
             for link in self._join(root.requirement, cells, "lock", None, judged=False):
                 unmet &= ~link.cells
+                self.result.entries.append((root.requirement, link.target, link.cells))
                 if not link.fits:
                     self._add_unmet(None, root.requirement, link.cells, link.target, None)
             if unmet:

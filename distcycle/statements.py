@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 from distcycle import findings
-from distcycle.breakers import break_component
+from distcycle.breakers import Breakers, break_component
 from distcycle.checks import Draft, describe_package
 from distcycle.cycles import Component, Cycle
 from distcycle.findings import (
@@ -81,12 +81,20 @@ class Statements:
         self._targets = tuple(targets)
         self._policy = policy
         self._lines = Lines(selection.snapshot, ())
+        self._breakers: dict[int, Breakers] = {}
         space = selection.space
         self._speller = Speller(space, selection.bounds) if space.is_whole else None
 
     def look_up(self, places: Iterable[Place]) -> None:
         """Find the lines of all places that are about to be shown."""
         self._lines = Lines(self._selection.snapshot, places)
+
+    def show_place(self, place: Place | None) -> str:
+        """File and line, as far as known."""
+        if place is None:
+            return self._selection.snapshot.path
+        line = self._lines.line(place)
+        return place.path if line is None else f"{place.path}:{line}"
 
     def targets_in(self, cells: Condition) -> tuple[str, ...]:
         """The names of the targets that have a cell in a condition, in order."""
@@ -157,7 +165,7 @@ class Statements:
         """A component with its edges and cycles."""
         edges = sorted(component.edges, key=self._edge_order)
         index = {id(edge): at for at, edge in enumerate(edges)}
-        breakers = break_component(component, self._selection.space.full)
+        breakers = self.breakers_of(component)
         return findings.Component(
             id=self.id_of(component),
             input=self._selection.snapshot.path,
@@ -168,7 +176,7 @@ class Statements:
             targets=self.targets_in(component.cells),
             condition=self.condition(component.cells),
             variants=self._variants(component),
-            edges=tuple(map(self._edge, edges)),
+            edges=tuple(map(self.edge, edges)),
             cycles=tuple(self._cycle(cycle, index) for cycle in component.cycles),
             capped=component.capped,
             breakers=tuple(
@@ -177,6 +185,12 @@ class Statements:
             ),
             breakers_exact=breakers.exact,
         )
+
+    def breakers_of(self, component: Component) -> Breakers:
+        """What opens a component, found once."""
+        if id(component) not in self._breakers:
+            self._breakers[id(component)] = break_component(component, self._selection.space.full)
+        return self._breakers[id(component)]
 
     def _variants(self, component: Component) -> tuple[Variant, ...]:
         if len(component.variants) == 1:
@@ -204,7 +218,7 @@ class Statements:
             for root, _ in self._selection.roots:
                 requirement = root.requirement
                 if requirement.name == self._packages[index].name and extra in requirement.extras:
-                    yield f"{name} is requested by {_where(self._selection, requirement.place)}"
+                    yield f"{name} is requested by {self.show_place(requirement.place)}"
             askers = {
                 describe_package(self._packages[edge.source[0]])
                 for edge in self._selection.edges
@@ -225,7 +239,8 @@ class Statements:
         """What an edge points at: its own line in a lock, else its source's."""
         return edge.requirement.place or self._packages[edge.source[0]].place
 
-    def _edge(self, edge: Edge) -> findings.Edge:
+    def edge(self, edge: Edge) -> findings.Edge:
+        """An edge with its evidence."""
         name = self._packages[edge.source[0]].name
         place = self.place_of(edge)
         return findings.Edge(
@@ -249,9 +264,3 @@ class Statements:
             targets=self.targets_in(cycle.cells),
             condition=self.condition(cycle.cells),
         )
-
-
-def _where(selection: Selection, place: Place | None) -> str:
-    if place is None:
-        return selection.snapshot.path
-    return f"{place.path}:{place.line}" if place.line is not None else place.path

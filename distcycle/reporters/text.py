@@ -6,6 +6,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from distcycle.explanations import Explanation, Opening, Path
 from distcycle.findings import (
     Component,
     Cycle,
@@ -13,6 +14,7 @@ from distcycle.findings import (
     Finding,
     Report,
     Severity,
+    Summary,
     TargetRow,
     abbreviate_targets,
     describe_condition,
@@ -20,7 +22,7 @@ from distcycle.findings import (
 from distcycle.reporters import View
 from distcycle.reporters.escape import printable
 
-__all__ = ["render"]
+__all__ = ["render", "render_explanation"]
 
 _STYLES = {Severity.DENY: "1;31", Severity.WARN: "33", Severity.ALLOW: "2"}
 _CYCLES_SHOWN = 3
@@ -35,6 +37,18 @@ def render(report: Report, view: View) -> str:
     if view.verbosity < 0:
         return _verdict(report) + "\n"
     return "\n".join(_Page(report, view).lines()) + "\n"
+
+
+def render_explanation(explanation: Explanation, targets: Sequence[TargetRow], view: View) -> str:
+    """Show why a project is in a loop, or that it is in none.
+
+    Args:
+        explanation: What is known of it.
+        targets: The targets that conditions are told by.
+        view: Width, colours and verbosity.
+    """
+    page = _Page(Report(inputs=(), targets=tuple(targets), summary=Summary()), view)
+    return "\n".join(page.explanation(explanation)) + "\n"
 
 
 def _verdict(report: Report) -> str:
@@ -69,6 +83,48 @@ class _Page:
         yield from self._near_misses()
         yield ""
         yield from self._foot()
+
+    def explanation(self, explanation: Explanation) -> Iterator[str]:
+        """The lines of an explanation."""
+        yield from self._wrap(", ".join(explanation.packages))
+        if not explanation.reached:
+            yield from self._wrap("not reached from what is asked for", 2)
+        for path in explanation.paths:
+            yield from self._path(path, explanation.reached)
+        for component, openings in zip(explanation.components, explanation.openings, strict=True):
+            yield ""
+            yield from self._component(component)
+            for opening in openings:
+                yield from self._opening(opening)
+        if not explanation.components:
+            yield from self._way_back(explanation)
+
+    def _path(self, path: Path, reached: str) -> Iterator[str]:
+        yield from self._wrap(f"asked for as {path.root} ({path.asked}); reached {reached}", 2)
+        for edge in path.edges:
+            yield from self._wrap(f"{edge.source} requires {edge.requirement}", 4)
+            yield from self._wrap(_evidence([edge]), 6)
+
+    def _opening(self, opening: Opening) -> Iterator[str]:
+        yield from self._wrap(f"without {opening.source} -> {opening.target}:", 2)
+        if opening.bounds:
+            yield from self._wrap(
+                f"the bound {opening.target} {', '.join(opening.bounds)} is held by nothing else", 4
+            )
+        if opening.lost:
+            yield from self._wrap(f"{opening.target} would not be reached {opening.lost}", 4)
+        else:
+            yield from self._wrap(f"{opening.target} would still be reached wherever it is", 4)
+
+    def _way_back(self, explanation: Explanation) -> Iterator[str]:
+        if explanation.way_back is None:
+            yield from self._wrap("in no loop: nothing that it requires leads back to it", 2)
+            return
+        names, reasons = explanation.way_back
+        yield from self._wrap("in no loop; the nearest way back is", 2)
+        yield from self._wrap(" -> ".join((*names, names[0])), 4)
+        for reason in reasons:
+            yield from self._wrap(reason, 6)
 
     # Shapes
 

@@ -1,0 +1,226 @@
+"""Why a package is in a loop: who asks for it, which requirements close the loop, what opens it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from packaging.utils import NormalizedName
+
+from distcycle import findings
+from distcycle.checks import describe_package
+from distcycle.cycles import Component, find_components
+from distcycle.markers import Condition
+from distcycle.model import Place
+from distcycle.nearmisses import find_way_back
+from distcycle.policy import Policy
+from distcycle.selection import Edge, Node, Selection, flow_along
+from distcycle.statements import Statements, row_of
+
+__all__ = ["Explanation", "Opening", "Path", "explain", "lost_bounds"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """How a package is reached: the root that is asked for, and the edges from there.
+
+    Attributes:
+        root: What is asked for.
+        asked: Where: file and line, as far as known.
+        edges: The edges, from the root's package to the one that is explained.
+    """
+
+    root: str
+    asked: str
+    edges: tuple[findings.Edge, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What would change if an edge were removed.
+
+    Attributes:
+        source: The project that requires.
+        target: The project that is required.
+        bounds: Version bounds on the target that only this edge holds.
+        lost: Where the target would no longer be reached, for people; ``""`` for nowhere.
+    """
+
+    source: str
+    target: str
+    bounds: tuple[str, ...]
+    lost: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Everything known of one project.
+
+    Attributes:
+        name: The project.
+        packages: Its packages in the input, such as ``torch 2.0.0``.
+        reached: Where it is reached, for people; ``""`` when nowhere.
+        paths: A shortest way from a root to it, for each of its packages.
+        components: The components that it is in, their cycles only those through it.
+        openings: What the edges of the first set of breakers would change, for each component.
+        way_back: The nearest loop of names, with what opens it, when it is in no component.
+    """
+
+    name: NormalizedName
+    packages: tuple[str, ...]
+    reached: str
+    paths: tuple[Path, ...]
+    components: tuple[findings.Component, ...]
+    openings: tuple[tuple[Opening, ...], ...]
+    way_back: tuple[tuple[str, ...], tuple[str, ...]] | None
+
+
+def explain(
+    selection: Selection, names: Iterable[NormalizedName], *, max_cycles: int
+) -> tuple[Explanation, ...]:
+    """Explain what is known of some projects.
+
+    Args:
+        selection: What was selected.
+        names: The projects.
+        max_cycles: How many loops to look through in each component.
+
+    Returns:
+        One explanation for each, in the order given.
+    """
+    return _Explainer(selection, max_cycles).explain(names)
+
+
+class _Explainer:
+    def __init__(self, selection: Selection, max_cycles: int) -> None:
+        self.selection = selection
+        self.packages = selection.snapshot.packages
+        names = [package.name for package in self.packages]
+        full = selection.space.full
+        self.components = find_components(selection.edges, names, full, max_cycles=max_cycles)
+        rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
+        self.statements = Statements(selection, rows, Policy())
+
+    def explain(self, names: Iterable[NormalizedName]) -> tuple[Explanation, ...]:
+        names = tuple(names)
+        routes = {i: self._route(i) for i, p in enumerate(self.packages) if p.name in names}
+        places = [self.statements.place_of(e) for edges in routes.values() for e in edges]
+        places += [root.requirement.place or Place(path="") for root, _ in self.selection.roots]
+        for component in self.components:
+            places += [self.statements.place_of(edge) for edge in component.edges]
+        self.statements.look_up(places)
+        return tuple(self._explain(name, routes) for name in names)
+
+    def _explain(self, name: NormalizedName, routes: dict[int, tuple[Edge, ...]]) -> Explanation:
+        own = [i for i, package in enumerate(self.packages) if package.name == name]
+        reached = [self.selection.reached.get((i, ""), 0) for i in own]
+        cells = 0
+        for condition in reached:
+            cells |= condition
+        inside = [c for c in self.components if not set(own).isdisjoint(c.packages)]
+        return Explanation(
+            name=name,
+            packages=tuple(describe_package(self.packages[i]) for i in own),
+            reached=self.statements.show(cells) if cells else "",
+            paths=tuple(
+                self._path(i, routes[i]) for i, where in zip(own, reached, strict=True) if where
+            ),
+            components=tuple(self._through(component, name) for component in inside),
+            openings=tuple(self._openings(component) for component in inside),
+            way_back=None if inside else find_way_back(self.selection, name, self.statements.show),
+        )
+
+    def _through(self, component: Component, name: NormalizedName) -> findings.Component:
+        shown = self.statements.component(component)
+        cycles = tuple(cycle for cycle in shown.cycles if name in cycle.packages)
+        return replace(shown, cycles=cycles)
+
+    # Paths
+
+    def _route(self, index: int) -> tuple[Edge, ...]:
+        """The edges of a shortest way from any root to a package."""
+        starts = self._roots_by_package()
+        came_by: dict[int, Edge | None] = dict.fromkeys(starts)
+        outgoing: dict[int, list[Edge]] = {}
+        for edge in self.selection.edges:
+            outgoing.setdefault(edge.source[0], []).append(edge)
+        queue = deque(sorted(starts))
+        while queue and index not in came_by:
+            for edge in outgoing.get(queue.popleft(), ()):
+                if edge.target not in came_by:
+                    came_by[edge.target] = edge
+                    queue.append(edge.target)
+        route: list[Edge] = []
+        last = came_by.get(index)
+        while last is not None:
+            route.append(last)
+            last = came_by[last.source[0]]
+        return tuple(reversed(route))
+
+    def _roots_by_package(self) -> dict[int, str]:
+        """For each package that a root asks for, the first root that does, as text."""
+        roots: dict[int, str] = {}
+        for root, _ in self.selection.roots:
+            for node in self.selection.packages_of(root.requirement):
+                roots.setdefault(node, root.requirement.text)
+        return roots
+
+    def _path(self, index: int, route: Sequence[Edge]) -> Path:
+        start = route[0].source[0] if route else index
+        place = self.packages[start].place
+        for root, _ in self.selection.roots:
+            if start in self.selection.packages_of(root.requirement):
+                place = root.requirement.place or place
+                break
+        return Path(
+            root=self._roots_by_package().get(start, self.packages[start].name),
+            asked=self.statements.show_place(place),
+            edges=tuple(self.statements.edge(edge) for edge in route),
+        )
+
+    # Openings
+
+    def _openings(self, component: Component) -> tuple[Opening, ...]:
+        breakers = self.statements.breakers_of(component)
+        return tuple(self._opening(u, v) for u, v in (breakers.sets[0] if breakers.sets else ()))
+
+    def _opening(self, source: int, target: int) -> Opening:
+        without = flow_along(self.selection, lambda e: (e.source[0], e.target) != (source, target))
+        before = self.selection.reached.get((target, ""), 0)
+        lost = before & ~without.get((target, ""), 0)
+        return Opening(
+            source=self.packages[source].name,
+            target=self.packages[target].name,
+            bounds=lost_bounds(self.selection, source, target, without),
+            lost=self.statements.show(lost) if lost else "",
+        )
+
+
+def lost_bounds(
+    selection: Selection, source: int, target: int, reached: dict[Node, Condition]
+) -> tuple[str, ...]:
+    """Find the version bounds on a package that only one other package holds.
+
+    Args:
+        selection: What was selected.
+        source: The package that requires.
+        target: The package that is required.
+        reached: Where each node is reached without the edge.
+
+    Returns:
+        The specifiers that no other live requirement on the target has, sorted.
+    """
+    own: set[str] = set()
+    others: set[str] = set()
+    for edge in selection.edges:
+        if edge.target == target and edge.judged:
+            specifiers = {str(specifier) for specifier in edge.requirement.specifier}
+            if edge.source[0] == source:
+                own |= specifiers
+            elif edge.cells & reached.get(edge.source, 0):
+                others |= specifiers
+    for root, _ in selection.roots:
+        if target in selection.packages_of(root.requirement):
+            others |= {str(specifier) for specifier in root.requirement.specifier}
+    return tuple(sorted(own - others))
