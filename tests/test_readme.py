@@ -1,0 +1,109 @@
+"""The README: its commands are run and its tables compared.
+
+In a block marked ``console`` a line that begins with ``$`` is run, and what it prints must be what
+is shown, but for ``[...]``, which stands for lines left out. No network is used: ``pip install`` is
+left to ``.ci/run``, and commands that ask an index get the bundle of ``tests/data`` besides. The
+block marked ``sh`` is not run here, because it runs the tests; ``.ci/run`` runs it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import documentation
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+BUNDLE = ROOT / "tests" / "data" / "torch-2.0.bundle.json"
+LEFT_OUT = "[...]\n"
+
+
+class Shown(NamedTuple):
+    command: str
+    output: str
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(
+        rf"^```{kind}\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+
+
+def shown() -> Iterator[list[Shown]]:
+    """The commands of each block, which share a folder."""
+    for block in blocks("console"):
+        parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
+        assert parts[0] == ""
+        yield [Shown(*pair) for pair in zip(parts[1::2], parts[2::2], strict=True)]
+
+
+def words_of(command: str) -> list[str]:
+    """The words after ``distcycle``, with paths and facts that need no network."""
+    first, *words = shlex.split(command.removeprefix("pip install . && "))
+    assert first == "distcycle"
+    if words[0] in {"audit", "bundle"} and "--bundle" not in words:
+        words += ["--bundle", str(BUNDLE), "--no-cache", "--offline"]
+    return words
+
+
+@pytest.mark.parametrize("commands", list(shown()), ids=lambda commands: commands[0].command)
+def test_commands_print_what_is_shown(
+    commands: list[Shown],
+    tmp_path: Path,
+    distcycle: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    (tmp_path / "sample_locks").symlink_to(ROOT / "sample_locks")
+    for command, output in commands:
+        done = distcycle(*words_of(command), cwd=tmp_path)
+        pattern = ".*?".join(re.escape(part) for part in output.split(LEFT_OUT))
+        assert re.fullmatch(pattern, done.stdout, re.DOTALL), done.stdout
+        denied = re.search(r"loops?, (\d+) denied", output)
+        assert done.returncode == int(denied is not None and denied[1] != "0")
+
+
+def test_the_command_and_its_loop_come_first() -> None:
+    top = "".join(README.read_text("utf-8").splitlines(keepends=True)[:20])
+    assert (
+        "pip install . && distcycle audit sample_locks/torch-2.0.txt --platform linux_x86_64" in top
+    )
+    assert "torch 2.0.0 requires triton" in top
+    assert "triton 2.0.0 requires torch" in top
+
+
+def test_ci_runs_the_test_command() -> None:
+    [command] = blocks("sh")
+    steps = command.strip().split(" && ")
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert "README.md" in script
+    assert steps[0] == "python3 -m venv .venv"
+    assert steps[-1] == ".venv/bin/python -m pytest"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("readers", documentation.readers),
+        ("formats", documentation.formats),
+        ("verdicts", documentation.verdicts),
+    ],
+)
+def test_table(
+    name: str, lines: Callable[[], Iterator[str]], agree: Callable[[Path, str], None]
+) -> None:
+    agree(README, documentation.insert(README.read_text("utf-8"), name, lines()))
+
+
+def test_every_flag_that_is_named_exists(
+    distcycle: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    known = distcycle("audit", "--help").stdout
+    text = re.sub(r"```.*?```", "", README.read_text("utf-8"), flags=re.DOTALL)
+    flags = set(re.findall(r"`(--?[a-zA-Z][\w-]*)", text))
+    assert len(flags) > 15
+    assert {flag for flag in flags if not re.search(rf"(?<![\w-]){flag}(?![\w-])", known)} == set()
