@@ -177,9 +177,10 @@ def _find_flips(selection: Selection, components: Sequence[Component]) -> Iterat
     named = {p.target.environment["python_version"] for p in space.named}
     for component in components:
         seen: dict[str, set[int]] = defaultdict(set)
-        for k, value in enumerate(axis.values):
+        for k, members in enumerate(axis.members):
             cells = component.cells & selection.bounds & space.mask(axis, (k,))
-            seen[str(value["python_version"])].add(cells >> (k * axis.stride))
+            for member in members:
+                seen[str(member["python_version"])].add(cells >> (k * axis.stride))
         flips = sorted((m for m in seen if m in named and len(seen[m]) > 1), key=Version)
         if flips:
             names = ", ".join(sorted({packages[i].name for i in component.packages})[:4])

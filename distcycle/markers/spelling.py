@@ -81,8 +81,7 @@ class Speller:
         care = condition & self._within
         boxes = self._cover(care, care | (self._space.full & ~self._within))[:_MOST_TERMS]
         terms = [self._term(box, box.cells & care) for box in boxes]
-        texts = [_Text(" and ".join(_bracketed(term))) for term in terms]
-        return f"{_join(texts)} or more"
+        return f"{_spell_terms(terms)} or more"
 
     def _spell(self, care: Condition) -> str | None:
         if not care:
@@ -93,7 +92,7 @@ class Speller:
         if len(boxes) > _MOST_TERMS:
             return None
         terms = [self._term(box, box.cells & care) for box in boxes]
-        text = _join([_Text(" and ".join(_bracketed(t)), length=len(t)) for t in terms])
+        text = min(_spell_terms(terms), _spell_factored(terms), key=len)
         return text if self._says(text, boxes, care) else None
 
     def _says(self, text: str, boxes: Iterable[_Box], care: Condition) -> bool:
@@ -244,11 +243,21 @@ def _bracketed(parts: Sequence[_Text]) -> Iterator[str]:
         yield f"({part.text})" if part.loose and len(parts) > 1 else part.text
 
 
-def _join(terms: Sequence[_Text]) -> str:
+def _spell_terms(terms: Sequence[Sequence[_Text]]) -> str:
     """Join terms by ``or``; what holds an ``and`` is bracketed for the reader."""
-    if len(terms) == 1:
-        return terms[0].text
-    return " or ".join(f"({t.text})" if " and " in t.text else t.text for t in terms)
+    texts = [" and ".join(_bracketed(parts)) for parts in terms]
+    if len(texts) == 1:
+        return texts[0]
+    return " or ".join(f"({text})" if " and " in text else text for text in texts)
+
+
+def _spell_factored(terms: Sequence[Sequence[_Text]]) -> str:
+    """Say only once what all terms have in common."""
+    shared = [part for part in terms[0] if all(part in parts for parts in terms)]
+    rests = [[part for part in parts if part not in shared] for parts in terms]
+    if len(terms) == 1 or not shared or not all(rests):
+        return _spell_terms(terms)
+    return " and ".join(_bracketed([*shared, _Text(_spell_terms(rests), loose=True)]))
 
 
 Literals = Sequence[tuple[Values, str]]
