@@ -1,0 +1,78 @@
+"""A remedy made concrete: which edges go, which packages are grouped; what emitters write out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from distcycle.model import Artefact, Extra
+
+__all__ = ["Plan", "PlannedCut", "PlannedGroup"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCut:
+    """One edge between two projects that is taken out, with all that tools need to know of it.
+
+    Attributes:
+        package: The project whose requirement goes.
+        version: Its version in the input.
+        requires: The project that is no longer required.
+        removed: The requirement lines that go, as declared.
+        remaining: The Requires-Dist lines that stay, over all wheels of the package, as declared.
+        provides_extra: The extras that the package declares.
+        extra: The extra under which the requirement is kept, None when it just goes.
+        wheels: The wheels of the package that declare the requirement.
+        condition: Where the loop is that the cut opens, as a marker; None when only targets were
+            judged, ``""`` everywhere.
+        targets: The judged targets on which that loop exists.
+        loses: What is lost by it, one line each.
+    """
+
+    package: NormalizedName
+    version: Version | None
+    requires: NormalizedName
+    removed: tuple[str, ...]
+    remaining: tuple[str, ...]
+    provides_extra: tuple[Extra, ...] = ()
+    extra: Extra | None = None
+    wheels: tuple[Artefact, ...] = ()
+    condition: str | None = None
+    targets: tuple[str, ...] = ()
+    loses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedGroup:
+    """Projects that are built as one unit.
+
+    Attributes:
+        name: The group's name: the member that most others require, else the first.
+        packages: Their names, sorted; groups of one plan have none in common.
+        targets: The judged targets on which the group is needed.
+        condition: Where, as a marker; None when only targets were judged.
+    """
+
+    name: str
+    packages: tuple[NormalizedName, ...]
+    targets: tuple[str, ...] = ()
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be done about the loops of one input.
+
+    Attributes:
+        input: The input's path.
+        kind: Its reader.
+        cuts: Edges that go; enough to open every loop.
+        groups: Groups that contain every loop; an alternative to the cuts.
+    """
+
+    input: str
+    kind: str
+    cuts: tuple[PlannedCut, ...]
+    groups: tuple[PlannedGroup, ...]
