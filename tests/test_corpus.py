@@ -165,7 +165,7 @@ def test_a_truncated_sample_is_judged_or_refused(name: str) -> None:
 def test_a_truncated_real_file_is_read_or_refused(name: str) -> None:
     data = (CORPUS / name).read_bytes()
     # A cut costs as much as what it leaves: of the few large files the first part has to do.
-    size = min(len(data), 60_000)
+    size = min(len(data), 30_000)
     for cut in (size * i // CUTS for i in range(CUTS)):
         document = Document(path=name, data=data[:cut])
         read_or_refuse(document, KINDS[name.partition("/")[0]])

@@ -247,6 +247,18 @@ def test_extras_flow_to_their_own_base_and_no_further() -> None:
     assert reached_names(select(snapshot, SPACE, Facts(), LOCK)) == {"a", "b", "b[x]", "c"}
 
 
+def test_what_holds_without_the_extra_is_not_the_extras() -> None:
+    snapshot = lock(
+        package("a", ["b ; extra == 'x' or sys_platform == 'linux'"]),
+        package("b"),
+        roots=[root("a[x]")],
+    )
+    selection = select(snapshot, SPACE, Facts(), LOCK)
+    cells = {edge.source[1]: edge.cells for edge in selection.edges}
+    assert cells[""] & cells["x"] == 0
+    assert cells[""] | cells["x"] == SPACE.full
+
+
 def conflicting(*extras: str) -> Snapshot:
     names = tuple(f"extra-3-app-{extra}" for extra in ("cpu", "gpu"))
     roots = [root("app")]

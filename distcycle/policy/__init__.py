@@ -13,11 +13,11 @@ from packaging.utils import NormalizedName
 from distcycle.findings import CODES, Severity
 from distcycle.model import Place
 
-__all__ = ["Cut", "Deny", "Group", "Policy", "Scope", "Waiver"]
+__all__ = ["Cut", "Deny", "Group", "Policy", "Where", "Waiver"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Where:
     """The environments and versions in which a rule holds; everywhere when nothing is said.
 
     Attributes:
@@ -41,7 +41,7 @@ class Waiver:
         code: The code.
         packages: Names and patterns (``sphinxcontrib-*``); together they must cover all packages
             of a finding.
-        scope: Where it holds.
+        where: Where it holds.
         reason: Why the finding is accepted.
         until: The last day on which it holds.
         until_fixed: Whether it ends once a release set without the loop exists.
@@ -50,7 +50,7 @@ class Waiver:
 
     code: str
     packages: tuple[str, ...]
-    scope: Scope = field(default_factory=Scope)
+    where: Where = field(default_factory=Where)
     reason: str = ""
     until: date | None = None
     until_fixed: bool = False
@@ -64,7 +64,7 @@ class Cut:
     Attributes:
         package: The project whose requirement goes, or a pattern.
         requires: The project that is no longer required.
-        scope: Where; its versions are those of ``package``.
+        where: Where; its versions are those of ``package``.
         move_to_extra: The extra under which the requirement is kept, if any.
         reason: Why the edge can go.
         place: Where it stands.
@@ -72,7 +72,7 @@ class Cut:
 
     package: str
     requires: NormalizedName
-    scope: Scope = field(default_factory=Scope)
+    where: Where = field(default_factory=Where)
     move_to_extra: NormalizedName | None = None
     reason: str = ""
     place: Place
