@@ -24,7 +24,7 @@ from distcycle.lines import find_lines
 from distcycle.metadata import Library
 from distcycle.model import Facts, Snapshot, SyntaxKind
 from distcycle.policy import Policy
-from distcycle.readers import READERS, Document, find_reader
+from distcycle.readers import READERS, Document, decode_utf8, find_reader
 from distcycle.reporters import REPORTERS, View
 from distcycle.scope import Scope, choose_targets
 from distcycle.selection import Request, Selection, select
@@ -39,6 +39,8 @@ __all__ = [
     "make_scope",
     "read",
     "read_environment",
+    "read_policies",
+    "read_policy",
     "read_wheelhouse",
     "render",
     "write_text",
@@ -341,6 +343,57 @@ def explain_packages(
     rows = [row_of(profile.target) for profile in selection.space.named]
     explanations = explain(selection, wanted, max_cycles=100)
     return "\n".join(render_explanation(e, rows, view or View()) for e in explanations)
+
+
+def read_policies(names: Sequence[str] = (), *, search: bool = True) -> Policy:
+    """Read the policies that are named, else the one that stands in the project.
+
+    Args:
+        names: Files, or ``builtin:NAME``; the later wins.
+        search: Whether to look for one when none is named: ``distcycle.toml``, else
+            ``[tool.distcycle]`` of pyproject.toml, from the working directory up to the root of
+            the repository.
+
+    Returns:
+        One policy.
+
+    Raises:
+        PolicyError: A policy has problems.
+        InputError: A policy cannot be read.
+    """
+    if not names and not search:
+        return Policy()
+    from distcycle.policy.find import find_policy, read_builtin
+    from distcycle.policy.parse import merge_policies
+
+    if not names:
+        found = find_policy(".")
+        return read_policy(found) if found else Policy()
+    return merge_policies(
+        [
+            read_builtin(builtin) if (builtin := _builtin_of(name)) else read_policy(name)
+            for name in names
+        ]
+    )
+
+
+def _builtin_of(name: str) -> str | None:
+    kind, _, rest = name.partition(":")
+    return rest if kind == "builtin" else None
+
+
+def read_policy(path: str) -> Policy:
+    """Read one policy file, or the ``[tool.distcycle]`` table of a pyproject.toml.
+
+    Raises:
+        PolicyError: The policy has problems; all are said at once.
+        InputError: It cannot be read.
+    """
+    from distcycle.policy.parse import parse_policy
+
+    text = decode_utf8(Document(path=path, data=_read_bytes(Path(path), path)))
+    table = "tool.distcycle" if Path(path).name == "pyproject.toml" else None
+    return parse_policy(text, path=path, table=table)
 
 
 # Showing -----------------------------------------------------------------------------------------

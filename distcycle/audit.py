@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from packaging.version import Version
 
 from distcycle import findings
-from distcycle.checks import describe_package, find_all, find_unknown
+from distcycle.checks import Draft, describe_package, find_all, find_unknown
 from distcycle.cycles import Component, find_components
 from distcycle.findings import Finding, Missing, NearMiss, Report, Severity, Summary
 from distcycle.markers import Condition, Space
-from distcycle.model import Facts, Snapshot
+from distcycle.model import Facts, Package, Snapshot
 from distcycle.nearmisses import find_near_misses
-from distcycle.policy import Policy
+from distcycle.policy import Cut, Group, Policy, Waiver
 from distcycle.selection import Request, Selection, select
 from distcycle.statements import Statements, row_of
+from distcycle.verdicts import Judge, Verdict, apply_cuts
 
 __all__ = ["Options", "add_targets", "audit", "combine", "judge"]
 
@@ -30,11 +32,13 @@ class Options:
         request: What is asked for beyond what the input's tool installs.
         policy: What weighs how much.
         max_cycles: How many loops to list in each component.
+        today: The date on which waivers are judged.
     """
 
     request: Request = field(default_factory=Request)
     policy: Policy = field(default_factory=Policy)
     max_cycles: int = 100
+    today: date = date.max
 
 
 def audit(
@@ -61,39 +65,122 @@ def audit(
 
 def judge(selection: Selection, options: Options) -> Report:
     """Judge what was selected; see :func:`audit`."""
-    snapshot, space = selection.snapshot, selection.space
-    names = [package.name for package in snapshot.packages]
-    components = find_components(selection.edges, names, space.full, max_cycles=options.max_cycles)
-    rows = [(row_of(profile.target), profile.cells) for profile in space.named]
-    statements = Statements(selection, rows, options.policy)
-    drafts = [statements.draft_of(component) for component in components]
-    drafts += find_all(selection)
-    statements.look_up(
-        [draft.place for draft in drafts]
-        + [statements.place_of(edge) for component in components for edge in component.edges]
-        + [root.requirement.place for root, _ in selection.roots if root.requirement.place]
-    )
-    found = sorted(map(statements.finding, drafts), key=_importance)
-    shown = tuple(map(statements.component, components))
-    return Report(
-        inputs=(
-            findings.Input(path=snapshot.path, kind=snapshot.kind, packages=len(snapshot.packages)),
-        ),
-        targets=tuple(row for row, _ in rows),
-        whole=space.is_whole,
-        summary=_summarise(selection, found, shown),
-        components=shown,
-        findings=tuple(found),
-        unknown=_list_unknown(selection),
-        near_misses=_list_near_misses(selection, components, statements),
-        notes=(*_notes(selection, statements), *_find_flips(selection, components)),
-    )
+    names = [package.name for package in selection.snapshot.packages]
+    full = selection.space.full
+    components = find_components(selection.edges, names, full, max_cycles=options.max_cycles)
+    cut = apply_cuts(selection, components, options.policy.cuts, options.max_cycles)
+    judgement = _Judgement(cut.selection, options)
+    judgement.consider(cut.components, [*cut.drafts, *find_all(cut.selection)])
+    return judgement.report(cut.opened)
+
+
+class _Judgement:
+    """One input's components and findings, with the policy's word on each."""
+
+    def __init__(self, selection: Selection, options: Options) -> None:
+        self.selection = selection
+        self.judge = Judge(options.policy, selection, options.today)
+        rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
+        self.rows = tuple(row for row, _ in rows)
+        self.statements = Statements(selection, rows)
+        self.loops: list[Component] = []
+        self.components: list[findings.Component] = []
+        self.findings: list[Finding] = []
+
+    def consider(self, components: Sequence[Component], drafts: Sequence[Draft]) -> None:
+        """Judge loops and what else was found, then the policy's own rules."""
+        places = [draft.place for draft in drafts]
+        places += [self.statements.place_of(e) for c in components for e in c.edges]
+        places += [
+            root.requirement.place for root, _ in self.selection.roots if root.requirement.place
+        ]
+        places += [package.place for c in components for package in self._members(c)]
+        self.statements.look_up(places)
+        self.loops = list(components)
+        for component in components:
+            self._consider_component(component)
+        for draft in drafts:
+            self._add(draft, self.judge.judge_draft(draft))
+        for draft in self.judge.find_unused():
+            self._add(draft, self.judge.judge_draft(draft))
+        self.findings.sort(key=_importance)
+
+    def _members(self, component: Component) -> Iterator[Package]:
+        return (self.selection.snapshot.packages[i] for i in component.packages)
+
+    def _consider_component(self, component: Component) -> None:
+        verdict = self.judge.judge_component(component)
+        self._add(self.statements.draft_of(component), verdict)
+        rule = _rule(verdict.accepted[0][0]) if verdict.is_accepted else None
+        self.components.append(self.statements.component(component, verdict.severity, rule))
+
+    def _add(self, draft: Draft, verdict: Verdict) -> None:
+        """Add what a rule accepts, rule by rule, and what is left."""
+        finding = self.statements.finding
+        for rule, cells in verdict.accepted:
+            self.findings.append(finding(draft, verdict.severity, cells, _rule(rule)))
+        if not verdict.is_accepted:
+            self.findings.append(finding(draft, verdict.severity, verdict.left))
+
+    def report(self, opened: Sequence[tuple[Component, tuple[Cut, ...]]]) -> Report:
+        """Put everything together."""
+        snapshot = self.selection.snapshot
+        return Report(
+            inputs=(
+                findings.Input(
+                    path=snapshot.path, kind=snapshot.kind, packages=len(snapshot.packages)
+                ),
+            ),
+            targets=self.rows,
+            whole=self.selection.space.is_whole,
+            summary=_summarise(self.selection, self.findings, self.components),
+            components=tuple(self.components),
+            findings=tuple(self.findings),
+            unknown=_list_unknown(self.selection),
+            near_misses=_list_near_misses(self.selection, self.loops, self.statements),
+            opened=tuple(self._opened(component, cuts) for component, cuts in opened),
+            notes=(
+                *_notes(self.selection, self.statements),
+                *_find_flips(self.selection, self.loops),
+            ),
+        )
+
+    def _opened(self, component: Component, cuts: Sequence[Cut]) -> findings.Opened:
+        return findings.Opened(
+            input=self.selection.snapshot.path,
+            code=component.kind,
+            packages=tuple(sorted({package.name for package in self._members(component)})),
+            cuts=tuple(f"{cut.package} -> {cut.requires}" for cut in cuts),
+            reasons=tuple(cut.reason for cut in cuts),
+        )
+
+
+def _rule(rule: Waiver | Group) -> findings.Rule:
+    kind = "waive" if isinstance(rule, Waiver) else "group"
+    return findings.Rule(kind=kind, path=rule.place.path, line=rule.place.line, reason=rule.reason)
 
 
 def _importance(finding: Finding) -> tuple[object, ...]:
     order = (Severity.DENY, Severity.WARN, Severity.ALLOW).index(finding.severity)
     codes = list(findings.CODES)
-    return (order, codes.index(finding.code), finding.packages, finding.line or 0, finding.message)
+    return (
+        finding.accepted_by is not None,
+        order,
+        codes.index(finding.code),
+        finding.packages,
+        finding.line or 0,
+        finding.message,
+    )
+
+
+def _count(found: Sequence[Finding]) -> dict[str, int]:
+    """Count what is denied, warned of and accepted; what is accepted counts as nothing else."""
+    open_findings = [finding for finding in found if finding.accepted_by is None]
+    return {
+        "deny": sum(finding.severity is Severity.DENY for finding in open_findings),
+        "warn": sum(finding.severity is Severity.WARN for finding in open_findings),
+        "accepted": len(found) - len(open_findings),
+    }
 
 
 def _summarise(
@@ -124,8 +211,7 @@ def _summarise(
         edges=sum(edge.judged for edge in selection.edges),
         wheels_read=len(read),
         components=len(components),
-        deny=sum(finding.severity is Severity.DENY for finding in found),
-        warn=sum(finding.severity is Severity.WARN for finding in found),
+        **_count(found),
     )
 
 
@@ -212,8 +298,7 @@ def add_targets(report: Report, beside: Report) -> Report:
     summary = replace(
         report.summary,
         components=len(components),
-        deny=sum(finding.severity is Severity.DENY for finding in found),
-        warn=sum(finding.severity is Severity.WARN for finding in found),
+        **_count(found),
     )
     return replace(
         report,
@@ -248,5 +333,6 @@ def combine(reports: Sequence[Report]) -> Report:
         findings=tuple(found),
         unknown=tuple(u for report in reports for u in report.unknown),
         near_misses=tuple(n for report in reports for n in report.near_misses),
+        opened=tuple(o for report in reports for o in report.opened),
         notes=tuple(n for report in reports for n in report.notes),
     )

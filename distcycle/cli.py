@@ -13,6 +13,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from distcycle.errors import DistcycleError, InputError
@@ -108,6 +109,7 @@ def _add_audit(commands: Commands) -> None:
     _add_input_options(command)
     _add_fact_options(command)
     group = command.add_argument_group("judgement")
+    _add_policy_options(group)
     for flag, severity in (("-A", "allow"), ("-W", "warn"), ("-D", "deny")):
         group.add_argument(
             flag,
@@ -166,6 +168,21 @@ def _add_explain(commands: Commands) -> None:
     _add_input_options(command)
     _add_fact_options(command)
     _add_view_options(command)
+
+
+def _add_policy_options(group: argparse._ActionsContainer) -> None:
+    group.add_argument(
+        "--policy",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a policy file, or builtin:NAME; repeatable, the later wins; without any, "
+        "distcycle.toml or [tool.distcycle] of pyproject.toml, up to the repository's root",
+    )
+    group.add_argument("--no-policy", action="store_true", help="look for no policy")
+    group.add_argument(
+        "--today", metavar="DATE", type=_date, help="judge waivers as on this day (UTC today)"
+    )
 
 
 def _add_view_options(group: argparse._ActionsContainer) -> None:
@@ -258,6 +275,10 @@ def _add_codes(commands: Commands) -> None:
 
 def _severity(severity: str, code: str) -> tuple[str, str]:
     return code, severity
+
+
+def _date(text: str) -> date:
+    return date.fromisoformat(text)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -382,9 +403,12 @@ def _request(options: argparse.Namespace) -> Request:
 
 
 def _policy(options: argparse.Namespace) -> Policy:
+    """The policy of the files, then of the flags."""
+    from dataclasses import replace
+
+    from distcycle import api
     from distcycle.errors import InputError
     from distcycle.findings import CODES, Severity
-    from distcycle.policy import Policy
 
     severities: dict[str, Severity] = {}
     for code, severity in options.severities:
@@ -393,7 +417,8 @@ def _policy(options: argparse.Namespace) -> Policy:
         severities[code] = Severity(severity)
     if options.fail_on_unknown:
         severities["edges-unknown"] = Severity.DENY
-    return Policy(severities=severities)
+    policy = api.read_policies(options.policy, search=not options.no_policy)
+    return replace(policy, severities={**policy.severities, **severities})
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -11,14 +11,14 @@ from packaging.utils import NormalizedName
 from distcycle import findings
 from distcycle.checks import describe_package
 from distcycle.cycles import Component, find_components
-from distcycle.markers import Condition
+from distcycle.findings import CODES
+from distcycle.losses import lost_bounds, reach_without
 from distcycle.model import Place
 from distcycle.nearmisses import find_way_back
-from distcycle.policy import Policy
-from distcycle.selection import Edge, Node, Selection, flow_along
+from distcycle.selection import Edge, Selection
 from distcycle.statements import Statements, row_of
 
-__all__ = ["Explanation", "Opening", "Path", "explain", "lost_bounds"]
+__all__ = ["Explanation", "Opening", "Path", "explain"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class _Explainer:
         full = selection.space.full
         self.components = find_components(selection.edges, names, full, max_cycles=max_cycles)
         rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
-        self.statements = Statements(selection, rows, Policy())
+        self.statements = Statements(selection, rows)
 
     def explain(self, names: Iterable[NormalizedName]) -> tuple[Explanation, ...]:
         names = tuple(names)
@@ -132,7 +132,7 @@ class _Explainer:
         )
 
     def _through(self, component: Component, name: NormalizedName) -> findings.Component:
-        shown = self.statements.component(component)
+        shown = self.statements.component(component, CODES[component.kind].severity)
         cycles = tuple(cycle for cycle in shown.cycles if name in cycle.packages)
         return replace(shown, cycles=cycles)
 
@@ -186,7 +186,7 @@ class _Explainer:
         return tuple(self._opening(u, v) for u, v in (breakers.sets[0] if breakers.sets else ()))
 
     def _opening(self, source: int, target: int) -> Opening:
-        without = flow_along(self.selection, lambda e: (e.source[0], e.target) != (source, target))
+        without = reach_without(self.selection, source, target)
         before = self.selection.reached.get((target, ""), 0)
         lost = before & ~without.get((target, ""), 0)
         return Opening(
@@ -195,32 +195,3 @@ class _Explainer:
             bounds=lost_bounds(self.selection, source, target, without),
             lost=self.statements.show(lost) if lost else "",
         )
-
-
-def lost_bounds(
-    selection: Selection, source: int, target: int, reached: dict[Node, Condition]
-) -> tuple[str, ...]:
-    """Find the version bounds on a package that only one other package holds.
-
-    Args:
-        selection: What was selected.
-        source: The package that requires.
-        target: The package that is required.
-        reached: Where each node is reached without the edge.
-
-    Returns:
-        The specifiers that no other live requirement on the target has, sorted.
-    """
-    own: set[str] = set()
-    others: set[str] = set()
-    for edge in selection.edges:
-        if edge.target == target and edge.judged:
-            specifiers = {str(specifier) for specifier in edge.requirement.specifier}
-            if edge.source[0] == source:
-                own |= specifiers
-            elif edge.cells & reached.get(edge.source, 0):
-                others |= specifiers
-    for root, _ in selection.roots:
-        if target in selection.packages_of(root.requirement):
-            others |= {str(specifier) for specifier in root.requirement.specifier}
-    return tuple(sorted(own - others))

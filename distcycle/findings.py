@@ -21,7 +21,9 @@ __all__ = [
     "Member",
     "Missing",
     "NearMiss",
+    "Opened",
     "Report",
+    "Rule",
     "Severity",
     "Summary",
     "TargetRow",
@@ -125,6 +127,36 @@ CODES: Mapping[str, Code] = {
             "Limit the requirement by a marker, or do not build for that Python.",
         ),
         Code(
+            "cut-ineffective",
+            "A cut of the policy opens no loop.",
+            _W,
+            "Take the cut out of the policy, or add the cuts that it needs beside it.",
+        ),
+        Code(
+            "cut-loses-bound",
+            "A cut of the policy drops a version bound that nothing else holds.",
+            _W,
+            "Hold the bound elsewhere, such as in the project's own requirements or constraints.",
+        ),
+        Code(
+            "unused-waiver",
+            "A waiver matches nothing, or names a package that is not in the input.",
+            _W,
+            "Take the waiver, or the name, out of the policy.",
+        ),
+        Code(
+            "unused-rule",
+            "A cut, group or denial of the policy matches nothing.",
+            _W,
+            "Take the rule out of the policy.",
+        ),
+        Code(
+            "expired-waiver",
+            "A waiver is past its date and no longer accepts anything.",
+            _D,
+            "Mend what was waived, or decide again and set a new date.",
+        ),
+        Code(
             "unreadable-requirement",
             "One requirement could not be read; the rest was judged.",
             _W,
@@ -167,6 +199,23 @@ class Member:
     name: str
     version: str | None
     extras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """The policy's rule that decided on a finding.
+
+    Attributes:
+        kind: ``waive`` or ``group``.
+        path: The policy file.
+        line: Where in it, counted from 1.
+        reason: The reason that it gives.
+    """
+
+    kind: str
+    path: str
+    line: int | None
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +293,7 @@ class Component:
         breakers: Sets of edges, each a pair of projects, that open every loop; the smallest that
             were found, those that cost least first.
         breakers_exact: Whether no smaller set exists.
+        accepted_by: The rule that accepts or contains it wholly; None for none.
     """
 
     id: str
@@ -260,6 +310,26 @@ class Component:
     capped: bool
     breakers: tuple[tuple[tuple[str, str], ...], ...] = ()
     breakers_exact: bool = True
+    accepted_by: Rule | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A loop that a policy's cuts opened: its members, and the edges that went.
+
+    Attributes:
+        input: The input's path.
+        code: What kind of loop it was.
+        packages: Its members.
+        cuts: The edges that went, such as ``triton -> torch``.
+        reasons: The reasons that the cuts give.
+    """
+
+    input: str
+    code: str
+    packages: tuple[str, ...]
+    cuts: tuple[str, ...]
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +348,7 @@ class Finding:
         line: Where in it, counted from 1; None when unknown.
         details: Further lines.
         component: The id of the component that the finding is about.
+        accepted_by: The rule that accepts or contains it, so that it does not count; None for none.
     """
 
     code: str
@@ -290,6 +361,7 @@ class Finding:
     line: int | None = None
     details: tuple[str, ...] = ()
     component: str | None = None
+    accepted_by: Rule | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,6 +398,7 @@ class Summary:
         components: Components found.
         deny: Findings at ``deny``.
         warn: Findings at ``warn``.
+        accepted: Findings that a waiver accepts or a group contains; counted nowhere else.
     """
 
     packages: int = 0
@@ -338,6 +411,7 @@ class Summary:
     components: int = 0
     deny: int = 0
     warn: int = 0
+    accepted: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,6 +427,7 @@ class Report:
         findings: Everything with a code, the important first.
         unknown: Packages whose requirements could not be had.
         near_misses: Loops of names that exist on no judged target.
+        opened: Loops that the policy's cuts opened.
         notes: What else to know of the inputs.
         command: The command that makes this report again, ``""`` when made from Python.
     """
@@ -365,6 +440,7 @@ class Report:
     findings: tuple[Finding, ...] = ()
     unknown: tuple[Missing, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
+    opened: tuple[Opened, ...] = ()
     notes: tuple[str, ...] = ()
     command: str = ""
 

@@ -12,6 +12,8 @@ from distcycle.cycles import Component, Cycle
 from distcycle.findings import (
     Finding,
     Member,
+    Rule,
+    Severity,
     TargetRow,
     Variant,
     abbreviate_targets,
@@ -20,7 +22,6 @@ from distcycle.findings import (
 from distcycle.lines import find_lines
 from distcycle.markers import Condition, Speller
 from distcycle.model import Place, Snapshot
-from distcycle.policy import Policy
 from distcycle.selection import Edge, Selection
 from distcycle.targets import Target
 
@@ -66,20 +67,16 @@ class Statements:
     Args:
         selection: What was selected.
         targets: The targets to name, in order, with the cells that each stands for.
-        policy: What decides severities.
-        lines: The lines of places.
     """
 
     def __init__(
         self,
         selection: Selection,
         targets: Iterable[tuple[TargetRow, Condition]],
-        policy: Policy,
     ) -> None:
         self._selection = selection
         self._packages = selection.snapshot.packages
         self._targets = tuple(targets)
-        self._policy = policy
         self._lines = Lines(selection.snapshot, ())
         self._breakers: dict[int, Breakers] = {}
         space = selection.space
@@ -115,19 +112,33 @@ class Statements:
         rows = [row for row, _ in self._targets]
         return f"on {abbreviate_targets(self.targets_in(cells), rows)}"
 
-    def finding(self, draft: Draft) -> Finding:
-        """A finding, with its severity, line and targets."""
+    def finding(
+        self,
+        draft: Draft,
+        severity: Severity,
+        cells: Condition | None,
+        accepted_by: Rule | None = None,
+    ) -> Finding:
+        """A finding with its line and targets.
+
+        Args:
+            draft: What is said.
+            severity: What it weighs.
+            cells: Where it is said; None when that has no meaning.
+            accepted_by: The rule that accepts or contains it.
+        """
         return Finding(
             code=draft.code,
-            severity=self._policy.judge_severity(draft.code, default=draft.severity),
+            severity=severity,
             message=draft.message,
             packages=draft.packages,
-            targets=() if draft.cells is None else self.targets_in(draft.cells),
-            condition=None if draft.cells is None else self.condition(draft.cells),
+            targets=() if cells is None else self.targets_in(cells),
+            condition=None if cells is None else self.condition(cells),
             path=draft.place.path,
             line=self._lines.line(draft.place),
             details=draft.details,
             component=draft.component,
+            accepted_by=accepted_by,
         )
 
     def draft_of(self, component: Component) -> Draft:
@@ -161,7 +172,9 @@ class Statements:
     def _names(self, indices: Iterable[int]) -> tuple[str, ...]:
         return tuple(sorted({self._packages[i].name for i in indices}))
 
-    def component(self, component: Component) -> findings.Component:
+    def component(
+        self, component: Component, severity: Severity, accepted_by: Rule | None = None
+    ) -> findings.Component:
         """A component with its edges and cycles."""
         edges = sorted(component.edges, key=self._edge_order)
         index = {id(edge): at for at, edge in enumerate(edges)}
@@ -170,7 +183,7 @@ class Statements:
             id=self.id_of(component),
             input=self._selection.snapshot.path,
             code=component.kind,
-            severity=self._policy.judge_severity(component.kind),
+            severity=severity,
             packages=tuple(self._member(i, component) for i in component.packages),
             requested_by=tuple(self._requested_by(component)),
             targets=self.targets_in(component.cells),
@@ -184,6 +197,7 @@ class Statements:
                 for pairs in breakers.sets
             ),
             breakers_exact=breakers.exact,
+            accepted_by=accepted_by,
         )
 
     def breakers_of(self, component: Component) -> Breakers:

@@ -67,6 +67,7 @@ _PLATFORMS: tuple[tuple[str, str, str], ...] = (
 _MACHINES: tuple[str, ...] = (
     *("x86_64", "aarch64", "arm64", "AMD64", "ARM64", "amd64", "x86", "i686", "i386"),
     *("armv7l", "armv6l", "ppc64le", "ppc64", "s390x", "riscv64", "loongarch64", "wasm32"),
+    "",  # what cannot be determined; it is in every string
     OTHER,
 )
 

@@ -35,6 +35,9 @@ __all__ = ["Axis", "Condition", "Profile", "Space"]
 Condition = int
 Value = Mapping[str, str | frozenset[str]]
 
+_USUAL = {"implementation_version": "3.10.0", "python_full_version": "3.10.0"}
+"""The value of a free variable on most targets, where it is not ``""``."""
+
 
 class Axis:
     """One group of coupled marker variables and the values that it takes.
@@ -100,7 +103,10 @@ class Axis:
     def locate(self, environment: Value) -> tuple[int, ...]:
         """The indices of the values that an environment may have."""
         if self.free is not None:
-            return (int(self.free.holds(environment[self.free.variable])),)
+            try:
+                return (int(self.free.holds(environment[self.free.variable])),)
+            except UnreadableMarker:
+                return (0, 1)
         if self._classify is not None:
             index = self._index.get(self._classify(environment))
             return () if index is None else (index,)
@@ -112,9 +118,23 @@ class Axis:
             )
         return tuple(range(len(self.values)))
 
+    def like(self, values: Value) -> tuple[int, ...]:
+        """The indices of the values that agree with some variables, as far as they are here."""
+        shared = self.variables & values.keys()
+        if shared and self._classify is not None and shared == self.variables:
+            return self.locate(values)
+        return tuple(
+            i
+            for i, value in enumerate(self.values)
+            if all(value[name] == values[name] for name in shared)
+        )
+
     def holding(self, atom: Atom) -> tuple[int, ...]:
         """The indices of the values for which an atom is true."""
         if self.free is not None:
+            # What packaging refuses to compare with the usual value is as unreadable here as it is
+            # on a target.
+            self.free.holds(_USUAL.get(atom.variable, ""))
             return (1,)
         name = atom.variable
         return tuple(i for i, value in enumerate(self.values) if atom.holds(value[name]))
@@ -241,7 +261,8 @@ class Space:
         return functools.reduce(int.__or__, parts, 0)
 
     def _cells_of(self, atom: Atom, extra: str) -> Condition:
-        for axis in self.axes:
+        # Values of Python are not told apart by what is free: the free axes go first.
+        for axis in sorted(self.axes, key=lambda axis: axis.free is None):
             if axis.decides(atom):
                 self._atoms.setdefault(axis.number, {}).setdefault(atom.text, atom)
                 return self.mask(axis, axis.holding(atom))
@@ -287,6 +308,13 @@ class Space:
         for axis in self.axes:
             found = axis.locate(target.environment)
             cells &= self.mask(axis, found)
+        return cells
+
+    def cells_like(self, values: Value) -> Condition:
+        """The cells that have these values of some variables, whatever the others are."""
+        cells = self.full
+        for axis in self.axes:
+            cells &= self.mask(axis, axis.like(values))
         return cells
 
     def atoms_on(self, axis: Axis) -> tuple[Atom, ...]:

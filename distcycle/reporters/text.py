@@ -13,6 +13,7 @@ from distcycle.findings import (
     Edge,
     Finding,
     Report,
+    Rule,
     Severity,
     Summary,
     TargetRow,
@@ -56,7 +57,8 @@ def _verdict(report: Report) -> str:
     if report.judged_nothing:
         return "nothing could be judged"
     loops = _count(summary.components, "loop")
-    return f"{loops}, {summary.deny} denied, {_count(summary.warn, 'warning')}"
+    accepted = f", {summary.accepted} accepted by policy" if summary.accepted else ""
+    return f"{loops}, {summary.deny} denied, {_count(summary.warn, 'warning')}{accepted}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -73,6 +75,7 @@ class _Page:
 
     def lines(self) -> Iterator[str]:
         yield from self._head()
+        yield from self._opened()
         for component in self.report.components:
             yield ""
             yield from self._component(component)
@@ -141,13 +144,17 @@ class _Page:
     def _paint(self, text: str, style: str) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if self.view.color else text
 
-    def _headline(self, severity: Severity, code: str, text: str) -> Iterator[str]:
-        label = f"{severity}[{code}]"
+    def _headline(
+        self, severity: Severity, code: str, text: str, accepted_by: Rule | None = None
+    ) -> Iterator[str]:
+        word = {None: str(severity), "waive": "waived", "group": "contained"}
+        label = f"{word[accepted_by.kind if accepted_by else None]}[{code}]"
+        style = _STYLES[Severity.ALLOW if accepted_by else severity]
         first, *rest = self._wrap(f"{label} {text}")
-        yield first.replace(label, self._paint(label, _STYLES[severity]), 1)
+        yield first.replace(label, self._paint(label, style), 1)
         yield from rest
 
-    def _where(self, thing: Component | Cycle) -> str:
+    def _where(self, thing: Component | Cycle | Finding) -> str:
         if thing.condition is not None:
             return describe_condition(thing.condition)
         return f"on {self._targets(thing.targets)}"
@@ -168,13 +175,25 @@ class _Page:
         for note in self.report.notes:
             yield from self._wrap(f"note: {note}")
 
+    def _opened(self) -> Iterator[str]:
+        """Loops that were there before the policy's cuts."""
+        for opened in self.report.opened:
+            yield ""
+            names = _listed(opened.packages, self._most())
+            yield from self._wrap(f"opened[{opened.code}] {names}")
+            for cut, reason in zip(opened.cuts, opened.reasons, strict=True):
+                yield from self._wrap(f"by the cut {cut}: {reason}", 2)
+
     def _component(self, component: Component) -> Iterator[str]:
         names = [package.name for package in component.packages]
         if len(names) == 2 and component.cycles:
             title = " -> ".join((*component.cycles[0].packages, component.cycles[0].packages[0]))
         else:
             title = f"{len(names)} packages require each other: {_listed(names, self._most())}"
-        yield from self._headline(component.severity, component.code, title)
+        rule = component.accepted_by
+        yield from self._headline(component.severity, component.code, title, rule)
+        for accepted in self._accepted_parts(component):
+            yield from accepted
         yield from self._wrap(self._where(component), 2)
         for line in component.requested_by:
             yield from self._wrap(line, 2)
@@ -187,6 +206,16 @@ class _Page:
             yield from self._wrap(f"and {least}{max(more, 1)} more loops", 2)
 
         yield from self._breakers(component)
+
+    def _accepted_parts(self, component: Component) -> Iterator[list[str]]:
+        """Which rules accept the loop, and where, when not everywhere."""
+        for finding in self.report.findings:
+            rule = finding.accepted_by
+            if finding.component == component.id and rule is not None:
+                verb = "contained by" if rule.kind == "group" else "waived by"
+                where = f"{rule.path}:{rule.line}" if rule.line else rule.path
+                part = "" if component.accepted_by else f" {self._where(finding)}"
+                yield self._wrap(f"{verb} {where}{part}: {rule.reason}", 2)
 
     def _breakers(self, component: Component) -> Iterator[str]:
         """Say how few edges need go, in the words of those who would take them out."""
@@ -240,14 +269,15 @@ class _Page:
     def _findings(self) -> Iterator[str]:
         groups: dict[tuple[Severity, str], list[Finding]] = defaultdict(list)
         for finding in self.report.findings:
-            if finding.component is None and (self.all or finding.severity is not Severity.ALLOW):
+            counts = finding.severity is not Severity.ALLOW and finding.accepted_by is None
+            if finding.component is None and (self.all or counts):
                 groups[finding.severity, finding.code].append(finding)
         for (severity, code), group in groups.items():
             yield ""
             shown = group if self.all else group[:_LIKE_FINDINGS_SHOWN]
             for finding in shown:
                 where = f"{finding.path}:{finding.line}" if finding.line else finding.path
-                yield from self._headline(severity, code, finding.message)
+                yield from self._headline(severity, code, finding.message, finding.accepted_by)
                 targets = f" on {self._targets(finding.targets)}" if finding.targets else ""
                 yield from self._wrap(f"{where}{targets}", 2)
                 for detail in finding.details if self.all else finding.details[:2]:

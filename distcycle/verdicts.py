@@ -1,0 +1,343 @@
+"""What a policy says of an input: which edges go, which findings are accepted, what is unused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from fnmatch import fnmatchcase
+
+from distcycle.checks import Draft, describe_package
+from distcycle.cycles import Component, find_components
+from distcycle.findings import Severity
+from distcycle.losses import lost_bounds
+from distcycle.markers import Condition, Space
+from distcycle.model import Place
+from distcycle.policy import Cut, Deny, Group, Policy, Waiver, Where
+from distcycle.selection import Edge, Selection, flow_along
+from distcycle.targets import PLATFORMS, PYTHONS, Platform
+
+__all__ = ["CutOutcome", "Judge", "Verdict", "apply_cuts", "cells_of_where"]
+
+Rule = Waiver | Group | Deny
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def cells_of_where(where: Where, space: Space) -> Condition:
+    """Find the cells in which a rule holds.
+
+    Args:
+        where: The rule's limits; versions are not looked at.
+        space: The environments.
+    """
+    cells = space.python(where.python) & space.condition(where.marker)
+    if where.platforms:
+        cells &= _cells_of_platforms(where.platforms, space)
+    return cells
+
+
+def _cells_of_platforms(patterns: Collection[str], space: Space) -> Condition:
+    cells = 0
+    if not space.is_whole:
+        for profile in space.named:
+            target = profile.target
+            if _matches(target.platform, patterns) or _matches(target.base, patterns):
+                cells |= profile.cells
+        return cells
+    for platform in PLATFORMS:
+        if _matches(platform.name, patterns):
+            cells |= space.cells_like(_variables_of(platform))
+    return cells
+
+
+def _variables_of(platform: Platform) -> dict[str, str]:
+    """What markers can say of a platform, whatever the Python."""
+    python = max((p for p in PYTHONS if platform.has(p)), key=lambda p: p.minor)
+    environment = platform.environment(python)
+    names = ("os_name", "sys_platform", "platform_system", "platform_machine")
+    return {name: environment[name] for name in names}
+
+
+# Cuts --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CutOutcome:
+    """What the cuts of a policy did.
+
+    Attributes:
+        selection: The selection without the edges that went.
+        components: The loops that are left.
+        opened: For each loop that was there before and is gone or smaller, the cuts that meet it.
+        drafts: What is to be said of the cuts.
+    """
+
+    selection: Selection
+    components: list[Component]
+    opened: list[tuple[Component, tuple[Cut, ...]]]
+    drafts: list[Draft]
+
+
+def apply_cuts(
+    selection: Selection, components: list[Component], cuts: Sequence[Cut], max_cycles: int
+) -> CutOutcome:
+    """Take the edges of some cuts out, and judge again.
+
+    Args:
+        selection: What was selected.
+        components: The loops before.
+        cuts: The cuts.
+        max_cycles: How many loops to list in each component.
+
+    Returns:
+        What is left, and what is to be said of cuts that do nothing or lose something.
+    """
+    matched = {i: _edges_of_cut(selection, cut) for i, cut in enumerate(cuts)}
+    after = _without(selection, list(matched.values()))
+    left = _components_of(after, max_cycles)
+    drafts: list[Draft] = []
+    for i, cut in enumerate(cuts):
+        if not matched[i]:
+            drafts.append(_draft_cut("unused-rule", cut, "matches no requirement of the input"))
+            continue
+        others = [edges for j, edges in matched.items() if j != i]
+        if _signature(_components_of(_without(selection, others), max_cycles)) == _signature(left):
+            drafts.append(_draft_cut("cut-ineffective", cut, "opens no loop"))
+        drafts += _lost_bounds(selection, after, cut, matched[i])
+    opened = _find_opened(components, left, cuts, matched, selection.edges)
+    return CutOutcome(after, left, opened, drafts)
+
+
+Matched = dict[int, Condition]
+"""The edges that a cut meets, by their number in the selection, and where they go."""
+
+
+def _edges_of_cut(selection: Selection, cut: Cut) -> Matched:
+    where = cells_of_where(cut.where, selection.space)
+    packages = selection.snapshot.packages
+    matched: Matched = {}
+    for i, edge in enumerate(selection.edges):
+        package = packages[edge.source[0]]
+        if edge.requirement.name != cut.requires or not fnmatchcase(package.name, cut.package):
+            continue
+        versions = cut.where.versions
+        if versions and not (
+            package.version and versions.contains(package.version, prereleases=True)
+        ):
+            continue
+        if edge.cells & where:
+            matched[i] = where
+    return matched
+
+
+def _without(selection: Selection, matched: Iterable[Matched]) -> Selection:
+    """The selection as it would be without some edges: reach first, then what is live."""
+    gone: Matched = {}
+    for some in matched:
+        for i, cells in some.items():
+            gone[i] = gone.get(i, 0) | cells
+    if not gone:
+        return selection
+    edges = [
+        replace(edge, cells=edge.cells & ~gone.get(i, 0)) for i, edge in enumerate(selection.edges)
+    ]
+    thinned = replace(selection, edges=[edge for edge in edges if edge.cells])
+    reached = flow_along(thinned, lambda _edge: True)
+    live = [replace(e, cells=e.cells & reached.get(e.source, 0)) for e in thinned.edges]
+    return replace(thinned, edges=[edge for edge in live if edge.cells], reached=reached)
+
+
+def _components_of(selection: Selection, max_cycles: int) -> list[Component]:
+    names = [package.name for package in selection.snapshot.packages]
+    return find_components(selection.edges, names, selection.space.full, max_cycles=max_cycles)
+
+
+def _signature(components: Iterable[Component]) -> list[object]:
+    return [(c.kind, c.packages, c.variants, len(c.cycles)) for c in components]
+
+
+def _find_opened(
+    before: Iterable[Component],
+    after: Iterable[Component],
+    cuts: Sequence[Cut],
+    matched: dict[int, Matched],
+    edges: Sequence[Edge],
+) -> list[tuple[Component, tuple[Cut, ...]]]:
+    left = {(c.kind, c.packages, c.cells) for c in after}
+    opened = []
+    for component in before:
+        if (component.kind, component.packages, component.cells) in left:
+            continue
+        inside = {(edge.source[0], edge.target) for edge in component.edges}
+        by = tuple(
+            cut
+            for i, cut in enumerate(cuts)
+            if any((edges[n].source[0], edges[n].target) in inside for n in matched[i])
+        )
+        opened.append((component, by))
+    return opened
+
+
+def _lost_bounds(
+    before: Selection, after: Selection, cut: Cut, matched: Matched
+) -> Iterator[Draft]:
+    packages = before.snapshot.packages
+    pairs = sorted({(before.edges[i].source[0], before.edges[i].target) for i in matched})
+    for source, target in pairs:
+        bounds = lost_bounds(before, source, target, after.reached)
+        if bounds and any(node[0] == target for node in after.reached):
+            yield Draft(
+                code="cut-loses-bound",
+                message=f"cutting {describe_package(packages[source])} -> {packages[target].name} "
+                f"loses the bound {', '.join(bounds)}, which nothing else holds",
+                packages=tuple(sorted({packages[source].name, packages[target].name})),
+                place=cut.place,
+            )
+
+
+def _draft_cut(code: str, cut: Cut, what: str) -> Draft:
+    return Draft(
+        code=code,
+        message=f"the cut {cut.package} -> {cut.requires} {what}",
+        packages=tuple(sorted({cut.package, cut.requires})),
+        place=cut.place,
+    )
+
+
+# Verdicts ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a policy says of one finding.
+
+    Attributes:
+        severity: What it weighs.
+        accepted: The parts of its condition that a waiver accepts or a group contains.
+        left: What remains of its condition; None when the finding has none and is not accepted.
+    """
+
+    severity: Severity
+    accepted: tuple[tuple[Waiver | Group, Condition | None], ...] = ()
+    left: Condition | None = None
+    is_accepted: bool = False
+
+
+@dataclass(slots=True)
+class Judge:
+    """Applies a policy's rules to the findings of one input, and remembers which were of use.
+
+    Attributes:
+        policy: The policy.
+        selection: What was selected.
+        today: The date on which waivers are judged.
+    """
+
+    policy: Policy
+    selection: Selection
+    today: date
+    _used: set[int] = field(default_factory=set)
+    _expired: set[int] = field(default_factory=set)
+
+    def judge_component(self, component: Component) -> Verdict:
+        """Decide on a loop: denied, contained by a group, accepted by waivers, or neither."""
+        packages = self.selection.snapshot.packages
+        names = {packages[i].name for i in component.packages}
+        severity = self._severity_of(component.kind)
+        for rule in self.policy.denials:
+            if any(_matches(name, rule.packages) for name in names):
+                self._used.add(id(rule))
+                return Verdict(Severity.DENY, left=component.cells)
+        for group in self.policy.groups:
+            if all(_matches(name, group.packages) for name in names):
+                self._used.add(id(group))
+                return Verdict(severity, ((group, component.cells),), 0, is_accepted=True)
+        return self._waive(component.kind, component.packages, component.cells, severity)
+
+    def judge_draft(self, draft: Draft) -> Verdict:
+        """Decide on any other finding."""
+        severity = self.policy.judge_severity(draft.code, default=draft.severity)
+        indices = [
+            i
+            for i, package in enumerate(self.selection.snapshot.packages)
+            if package.name in draft.packages
+        ]
+        return self._waive(draft.code, indices, draft.cells, severity, names=draft.packages)
+
+    def _severity_of(self, kind: str) -> Severity:
+        if kind == "extra-cycle" and self.policy.flatten_extras:
+            default = self.policy.judge_severity("wheel-cycle")
+            return self.policy.judge_severity(kind, default=default)
+        return self.policy.judge_severity(kind)
+
+    def _waive(
+        self,
+        code: str,
+        indices: Iterable[int],
+        cells: Condition | None,
+        severity: Severity,
+        *,
+        names: Iterable[str] | None = None,
+    ) -> Verdict:
+        packages = self.selection.snapshot.packages
+        members = [packages[i] for i in indices]
+        wanted = {package.name for package in members} if names is None else set(names)
+        accepted: list[tuple[Waiver | Group, Condition | None]] = []
+        left = cells
+        for waiver in self.policy.waivers:
+            if waiver.code != code or not wanted:
+                continue
+            if not all(_matches(name, waiver.packages) for name in wanted):
+                continue
+            versions = waiver.where.versions
+            if versions is not None and not all(
+                p.version and versions.contains(p.version, prereleases=True) for p in members
+            ):
+                continue
+            where = cells_of_where(waiver.where, self.selection.space)
+            if left is not None and not left & where:
+                continue
+            if waiver.until is not None and waiver.until < self.today:
+                self._expired.add(id(waiver))
+                continue
+            self._used.add(id(waiver))
+            accepted.append((waiver, None if left is None else left & where))
+            if left is None:
+                return Verdict(severity, tuple(accepted), None, is_accepted=True)
+            left &= ~where
+        return Verdict(severity, tuple(accepted), left, is_accepted=bool(accepted) and not left)
+
+    def find_unused(self) -> Iterator[Draft]:
+        """Find rules that matched nothing, and waivers that are past their date."""
+        present = {package.name for package in self.selection.snapshot.packages}
+        for waiver in self.policy.waivers:
+            absent = [n for n in waiver.packages if not _is_pattern(n) and n not in present]
+            label = f"the waiver of {waiver.code} for {', '.join(waiver.packages)}"
+            if id(waiver) in self._expired:
+                yield _draft_rule(
+                    "expired-waiver", f"{label} ended on {waiver.until}", waiver.place
+                )
+            elif absent:
+                message = f"{label} names what is not in the input: {', '.join(absent)}"
+                yield _draft_rule("unused-waiver", message, waiver.place)
+            elif id(waiver) not in self._used:
+                yield _draft_rule("unused-waiver", f"{label} matches nothing", waiver.place)
+        for group in self.policy.groups:
+            if id(group) not in self._used:
+                message = f"the group {group.name} contains no loop"
+                yield _draft_rule("unused-rule", message, group.place)
+        for deny in self.policy.denials:
+            if id(deny) not in self._used:
+                message = f"the denial of {', '.join(deny.packages)} meets no loop"
+                yield _draft_rule("unused-rule", message, deny.place)
+
+
+def _is_pattern(name: str) -> bool:
+    return any(mark in name for mark in "*?[")
+
+
+def _draft_rule(code: str, message: str, place: Place) -> Draft:
+    return Draft(code=code, message=message, packages=(), place=place)
