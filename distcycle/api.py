@@ -17,14 +17,16 @@ from types import MappingProxyType
 from packaging.utils import canonicalize_name
 
 from distcycle.audit import Options, add_targets, judge
-from distcycle.cycles import TooManySets
+from distcycle.cycles import TooManySets, find_components
 from distcycle.errors import InputError, UnknownFormat
 from distcycle.findings import Report
 from distcycle.lines import find_lines
 from distcycle.metadata import Library
 from distcycle.model import Facts, Snapshot, SyntaxKind
+from distcycle.plan import Plan
 from distcycle.policy import Policy
 from distcycle.readers import READERS, Document, decode_utf8, find_reader
+from distcycle.remedies import Remedy
 from distcycle.reporters import REPORTERS, View
 from distcycle.scope import Scope, choose_targets
 from distcycle.selection import Request, Selection, select
@@ -33,6 +35,7 @@ from distcycle.targets import PLATFORMS, Target, read_target
 __all__ = [
     "audit",
     "explain_packages",
+    "find_fixes",
     "find_input",
     "gather",
     "judge_scope",
@@ -41,6 +44,7 @@ __all__ = [
     "read_environment",
     "read_policies",
     "read_policy",
+    "read_text",
     "read_wheelhouse",
     "render",
     "write_text",
@@ -345,6 +349,35 @@ def explain_packages(
     return "\n".join(render_explanation(e, rows, view or View()) for e in explanations)
 
 
+def find_fixes(
+    scope: Scope, library: Library | None, policy: Policy, *, to_extra: bool = False
+) -> tuple[list[Remedy], Plan]:
+    """Find what can be done about the loops that a policy's cuts leave.
+
+    Args:
+        scope: What is judged.
+        library: Where facts come from; None to judge without any.
+        policy: Its cuts are made first; what it calls droppable costs what it says.
+        to_extra: Whether the plan keeps requirements under an extra instead of dropping them.
+
+    Returns:
+        The remedies, component by component, and a plan for all of them.
+    """
+    from distcycle.remedies import find_remedies, make_plan
+    from distcycle.statements import Statements, row_of
+    from distcycle.verdicts import apply_cuts
+
+    selection, _ = gather(scope, library)
+    names = [package.name for package in scope.snapshot.packages]
+    found = find_components(selection.edges, names, selection.space.full, max_cycles=100)
+    cut = apply_cuts(selection, found, policy.cuts, 100)
+    rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
+    statements = Statements(cut.selection, rows)
+    remedies = find_remedies(cut.selection, cut.components, statements, policy)
+    plan = make_plan(cut.selection, cut.components, statements, policy, to_extra=to_extra)
+    return remedies, plan
+
+
 def read_policies(names: Sequence[str] = (), *, search: bool = True) -> Policy:
     """Read the policies that are named, else the one that stands in the project.
 
@@ -391,7 +424,7 @@ def read_policy(path: str) -> Policy:
     """
     from distcycle.policy.parse import parse_policy
 
-    text = decode_utf8(Document(path=path, data=_read_bytes(Path(path), path)))
+    text = read_text(path)
     table = "tool.distcycle" if Path(path).name == "pyproject.toml" else None
     return parse_policy(text, path=path, table=table)
 
@@ -414,6 +447,15 @@ def render(report: Report, form: str, view: View | None = None) -> str:
     if reporter is None:
         raise InputError(f"unknown format {form!r}; expected one of {', '.join(REPORTERS)}")
     return reporter.render(report, view or View())
+
+
+def read_text(path: str) -> str:
+    """Read a UTF-8 text file.
+
+    Raises:
+        InputError: It cannot be read, or is not UTF-8.
+    """
+    return decode_utf8(Document(path=path, data=_read_bytes(Path(path), path)))
 
 
 def write_text(path: str, text: str) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from distcycle.cycles import Component, Conditions, exact_components
 from distcycle.markers import Condition
 
-__all__ = ["Breakers", "break_component", "find_breakers"]
+__all__ = ["Breakers", "Pair", "break_component", "find_breakers"]
 
 Pair = tuple[int, int]
 """Two packages, the first of which requires the second."""

@@ -20,6 +20,7 @@ from distcycle.errors import DistcycleError, InputError
 from distcycle.version import __version__
 
 if TYPE_CHECKING:
+    from distcycle.emitters import Emitter
     from distcycle.findings import Report, Severity
     from distcycle.metadata import Library
     from distcycle.model import Snapshot
@@ -74,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_audit(commands)
     _add_explain(commands)
+    _add_fix(commands)
     _add_bundle(commands)
     _add_targets(commands)
     _add_codes(commands)
@@ -167,6 +169,34 @@ def _add_explain(commands: Commands) -> None:
     command.add_argument("packages", nargs="+", metavar="PACKAGE")
     _add_input_options(command)
     _add_fact_options(command)
+    _add_view_options(command)
+
+
+def _add_fix(commands: Commands) -> None:
+    from distcycle.emitters import EMITTERS
+
+    command = _add_command(
+        commands,
+        "fix",
+        "list what can be done about each loop, or write it for another tool",
+        _run_fix,
+        "distcycle fix uv.lock --emit uv",
+    )
+    command.add_argument("input", metavar="INPUT", help=_INPUT_HELP)
+    _add_input_options(command)
+    _add_fact_options(command)
+    group = command.add_argument_group("remedies")
+    _add_policy_options(group)
+    group.add_argument("--emit", metavar="TOOL", help=f"write input of {', '.join(EMITTERS)}")
+    group.add_argument(
+        "--check",
+        metavar="FILE",
+        help="with --emit: say what this file does not do yet, and exit 1 if anything",
+    )
+    group.add_argument("-o", "--output", metavar="FILE", help="with --emit: write here")
+    group.add_argument(
+        "--to-extra", action="store_true", help="keep requirements under an extra, drop none"
+    )
     _add_view_options(command)
 
 
@@ -347,6 +377,45 @@ def _run_explain(options: argparse.Namespace) -> int:
     return 0
 
 
+def _run_fix(options: argparse.Namespace) -> int:
+    from distcycle import api
+    from distcycle.reporters.text import render_remedies
+
+    emitter = _emitter(options)
+    snapshot = api.read(options.input, kind=options.input_kind)
+    with _library(options) as library:
+        scope = _scope(snapshot, options, _request(options))
+        remedies, plan = api.find_fixes(
+            scope, library, _read_policy(options), to_extra=options.to_extra
+        )
+    if emitter is None:
+        sys.stdout.write(render_remedies(remedies, _view(options, None)))
+        return 0
+    if options.check:
+        lacks = emitter.check(plan, api.read_text(options.check))
+        for line in lacks:
+            print(f"{options.check}: {line}")
+        return 1 if lacks else 0
+    if options.output:
+        api.write_text(options.output, emitter.emit(plan))
+    else:
+        sys.stdout.write(emitter.emit(plan))
+    return 0
+
+
+def _emitter(options: argparse.Namespace) -> Emitter | None:
+    from distcycle.emitters import EMITTERS
+
+    if options.emit is None:
+        if options.check or options.output:
+            raise InputError("--check and --output go with --emit")
+        return None
+    if options.emit not in EMITTERS:
+        hint = _nearest(options.emit, EMITTERS)
+        raise InputError(f"nothing is written for {options.emit!r}{hint}")
+    return EMITTERS[options.emit]
+
+
 def _run_bundle(options: argparse.Namespace) -> int:
     from distcycle import api
     from distcycle.metadata.bundle import dump_bundle
@@ -402,11 +471,16 @@ def _request(options: argparse.Namespace) -> Request:
     )
 
 
+def _read_policy(options: argparse.Namespace) -> Policy:
+    from distcycle import api
+
+    return api.read_policies(options.policy, search=not options.no_policy)
+
+
 def _policy(options: argparse.Namespace) -> Policy:
     """The policy of the files, then of the flags."""
     from dataclasses import replace
 
-    from distcycle import api
     from distcycle.errors import InputError
     from distcycle.findings import CODES, Severity
 
@@ -417,7 +491,7 @@ def _policy(options: argparse.Namespace) -> Policy:
         severities[code] = Severity(severity)
     if options.fail_on_unknown:
         severities["edges-unknown"] = Severity.DENY
-    policy = api.read_policies(options.policy, search=not options.no_policy)
+    policy = _read_policy(options)
     return replace(policy, severities={**policy.severities, **severities})
 
 

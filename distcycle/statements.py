@@ -169,6 +169,10 @@ class Statements:
             text = f"{text.partition('+')[0]}+{len(component.packages) - 1}@{digest}"
         return f"{component.kind}:{text}"
 
+    def names_of(self, component: Component) -> tuple[str, ...]:
+        """The projects of a component, sorted."""
+        return self._names(component.packages)
+
     def _names(self, indices: Iterable[int]) -> tuple[str, ...]:
         return tuple(sorted({self._packages[i].name for i in indices}))
 

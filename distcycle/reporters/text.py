@@ -20,10 +20,11 @@ from distcycle.findings import (
     abbreviate_targets,
     describe_condition,
 )
+from distcycle.remedies import Remedy
 from distcycle.reporters import View
 from distcycle.reporters.escape import printable
 
-__all__ = ["render", "render_explanation"]
+__all__ = ["render", "render_explanation", "render_remedies"]
 
 _STYLES = {Severity.DENY: "1;31", Severity.WARN: "33", Severity.ALLOW: "2"}
 _CYCLES_SHOWN = 3
@@ -50,6 +51,17 @@ def render_explanation(explanation: Explanation, targets: Sequence[TargetRow], v
     """
     page = _Page(Report(inputs=(), targets=tuple(targets), summary=Summary()), view)
     return "\n".join(page.explanation(explanation)) + "\n"
+
+
+def render_remedies(remedies: Iterable[Remedy], view: View) -> str:
+    """Show what can be done about each loop, and what it costs.
+
+    Args:
+        remedies: The remedies, component by component.
+        view: Width, colours and verbosity.
+    """
+    page = _Page(Report(inputs=(), targets=(), summary=Summary()), view)
+    return "\n".join(page.remedies(remedies)) + "\n"
 
 
 def _verdict(report: Report) -> str:
@@ -101,6 +113,24 @@ class _Page:
                 yield from self._opening(opening)
         if not explanation.components:
             yield from self._way_back(explanation)
+
+    def remedies(self, remedies: Iterable[Remedy]) -> Iterator[str]:
+        """The lines of a list of remedies, numbered within each component."""
+        numbers: dict[str, int] = defaultdict(int)
+        for remedy in remedies:
+            if not numbers[remedy.component]:
+                yield from self._wrap(_listed(remedy.packages, self._most()))
+            numbers[remedy.component] += 1
+            title = f"{numbers[remedy.component]}. {remedy.kind}"
+            if remedy.edges:
+                edges = [f"{source} -> {target}" for source, target in remedy.edges]
+                size = "" if remedy.exact else " (a smaller set may exist)"
+                title += f" {_listed(edges, _BREAKERS_SHOWN)}{size}"
+            yield from self._wrap(title, 2, 5)
+            for cost in remedy.costs:
+                yield from self._wrap(f"costs: {cost}", 5)
+        if not numbers:
+            yield "nothing to mend: no loop"
 
     def _path(self, path: Path, reached: str) -> Iterator[str]:
         yield from self._wrap(f"asked for as {path.root} ({path.asked}); reached {reached}", 2)
