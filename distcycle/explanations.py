@@ -186,7 +186,7 @@ class _Explainer:
         return tuple(self._opening(u, v) for u, v in (breakers.sets[0] if breakers.sets else ()))
 
     def _opening(self, source: int, target: int) -> Opening:
-        without = reach_without(self.selection, source, target)
+        without = reach_without(self.selection, [(source, target)])
         before = self.selection.reached.get((target, ""), 0)
         lost = before & ~without.get((target, ""), 0)
         return Opening(

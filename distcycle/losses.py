@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from distcycle.markers import Condition
 from distcycle.selection import Node, Selection, flow_along
@@ -10,15 +10,17 @@ from distcycle.selection import Node, Selection, flow_along
 __all__ = ["lost_bounds", "reach_without"]
 
 
-def reach_without(selection: Selection, source: int, target: int) -> dict[Node, Condition]:
-    """Find where each node would be reached if one package did not require another.
+def reach_without(
+    selection: Selection, removed: Collection[tuple[int, int]]
+) -> dict[Node, Condition]:
+    """Find where each node would be reached if some packages did not require some others.
 
     Args:
         selection: What was selected.
-        source: The package that requires.
-        target: The package that is required.
+        removed: Pairs of the package that requires and the one that is required.
     """
-    return flow_along(selection, lambda edge: (edge.source[0], edge.target) != (source, target))
+    gone = frozenset(removed)
+    return flow_along(selection, lambda edge: (edge.source[0], edge.target) not in gone)
 
 
 def lost_bounds(
@@ -38,7 +40,9 @@ def lost_bounds(
     own: set[str] = set()
     others: set[str] = set()
     for edge in selection.edges:
-        if edge.target == target and edge.judged:
+        # What a lock binds an edge to is its pin, and no bound of the package's own.
+        is_pin = edge.origin == "lock" and edge.requirement.package is not None
+        if edge.target == target and edge.judged and not is_pin:
             specifiers = {str(specifier) for specifier in edge.requirement.specifier}
             if edge.source[0] == source:
                 own |= specifiers

@@ -13,13 +13,14 @@ from packaging.utils import NormalizedName
 from distcycle.breakers import Breakers, Pair, break_component
 from distcycle.cycles import Component
 from distcycle.losses import lost_bounds, reach_without
+from distcycle.markers import Condition
 from distcycle.model import Requirement
 from distcycle.plan import Plan, PlannedCut, PlannedGroup
 from distcycle.policy import Policy
 from distcycle.selection import Selection
 from distcycle.statements import Statements
 
-__all__ = ["Loss", "Remedy", "find_remedies", "make_plan"]
+__all__ = ["Remedy", "find_remedies", "make_plan"]
 
 Kind = Literal["upgrade", "cut", "move-to-extra", "group", "merge"]
 
@@ -27,23 +28,6 @@ _EFFORT = 20_000
 _COST_OF_REACH = 50
 _COST_OF_BOUND = 30
 _COST_OF_PLAIN_EDGE = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
-    """What taking one edge out loses.
-
-    Attributes:
-        source: The project that requires.
-        target: The project that is required.
-        lines: What is lost, one line each; empty when nothing.
-        cost: How much that weighs, from 0; between sets of equal size the cheaper comes first.
-    """
-
-    source: NormalizedName
-    target: NormalizedName
-    lines: tuple[str, ...]
-    cost: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,50 +52,56 @@ class Remedy:
 
 
 class _Costs:
-    """What each edge of a component costs, found when it is asked for."""
+    """What edges cost: by themselves, to choose between sets; together, to be said."""
 
     def __init__(self, selection: Selection, statements: Statements, policy: Policy) -> None:
         self._selection = selection
+        self._packages = selection.snapshot.packages
         self._statements = statements
         self._policy = policy
-        self._losses: dict[Pair, Loss] = {}
 
-    def loss(self, pair: Pair) -> Loss:
-        if pair not in self._losses:
-            self._losses[pair] = self._find(*pair)
-        return self._losses[pair]
+    def price(self, pair: Pair) -> int:
+        """What an edge costs by itself: 0 for nothing, by what is found or by what policy says."""
+        names = self.names(pair)
+        for (source, target), said in self._policy.droppable.items():
+            if fnmatchcase(names[0], source) and fnmatchcase(names[1], target):
+                return said
+        bounds, lost = self._lost(pair, [pair])
+        price = _COST_OF_BOUND * bool(bounds) + _COST_OF_REACH * bool(lost)
+        return price + _COST_OF_PLAIN_EDGE * self._is_plain(pair)
 
-    def _find(self, source: int, target: int) -> Loss:
-        packages = self._selection.snapshot.packages
-        names = (packages[source].name, packages[target].name)
-        reached = reach_without(self._selection, source, target)
-        lost = self._selection.reached.get((target, ""), 0) & ~reached.get((target, ""), 0)
-        bounds = lost_bounds(self._selection, source, target, reached)
-        lines = []
-        if bounds:
-            lines.append(f"the bound {names[1]} {', '.join(bounds)}, which nothing else holds")
-        if lost:
-            lines.append(f"{names[1]} itself {self._statements.show(lost)}")
-        cost = _COST_OF_BOUND * bool(bounds) + _COST_OF_REACH * bool(lost)
-        cost += _COST_OF_PLAIN_EDGE * self._is_plain(source, target)
-        return Loss(
-            source=names[0], target=names[1], lines=tuple(lines), cost=self._set(names, cost)
-        )
+    def losses(self, removed: Iterable[Pair]) -> dict[Pair, tuple[str, ...]]:
+        """What is lost when edges go together, for each of them, one line each."""
+        removed = list(removed)
+        losses: dict[Pair, tuple[str, ...]] = {}
+        for pair in removed:
+            bounds, lost = self._lost(pair, removed)
+            target = self.names(pair)[1]
+            lines = []
+            if bounds:
+                lines.append(f"the bound {target} {', '.join(bounds)}, which nothing else holds")
+            if lost:
+                lines.append(f"{target} itself {self._statements.show(lost)}")
+            losses[pair] = tuple(lines)
+        return losses
 
-    def _is_plain(self, source: int, target: int) -> bool:
+    def _lost(self, pair: Pair, removed: Iterable[Pair]) -> tuple[tuple[str, ...], Condition]:
+        reached = reach_without(self._selection, list(removed))
+        here = (pair[1], "")
+        lost = self._selection.reached.get(here, 0) & ~reached.get(here, 0)
+        return lost_bounds(self._selection, *pair, reached), lost
+
+    def _is_plain(self, pair: Pair) -> bool:
         """Whether the requirement holds whatever the environment."""
         return any(
             edge.requirement.marker is None
             for edge in self._selection.edges
-            if edge.judged and (edge.source[0], edge.target) == (source, target)
+            if edge.judged and (edge.source[0], edge.target) == pair
         )
 
-    def _set(self, names: tuple[str, str], cost: int) -> int:
-        """What the policy says that the edge costs, else what was found."""
-        for (source, target), said in self._policy.droppable.items():
-            if fnmatchcase(names[0], source) and fnmatchcase(names[1], target):
-                return said
-        return cost
+    def names(self, pair: Pair) -> tuple[NormalizedName, NormalizedName]:
+        """The projects of an edge."""
+        return self._packages[pair[0]].name, self._packages[pair[1]].name
 
 
 def find_remedies(
@@ -141,7 +131,7 @@ def find_remedies(
 
 def _break(component: Component, selection: Selection, costs: _Costs) -> Breakers:
     pairs = {(edge.source[0], edge.target) for edge in component.edges}
-    prices = {pair: costs.loss(pair).cost for pair in sorted(pairs)}
+    prices = {pair: costs.price(pair) for pair in sorted(pairs)}
     return break_component(component, selection.space.full, costs=prices, effort=_EFFORT)
 
 
@@ -156,14 +146,13 @@ def _remedies_of(
     names = statements.names_of(component)
     for kind in ("cut", "move-to-extra"):
         for pairs in breakers.sets if kind == "cut" else breakers.sets[:1]:
-            losses = [costs.loss(pair) for pair in pairs]
             yield Remedy(
                 kind=kind,
                 component=identity,
                 packages=names,
-                edges=tuple((loss.source, loss.target) for loss in losses),
+                edges=tuple(map(costs.names, pairs)),
                 exact=breakers.exact,
-                costs=tuple(_costs_of_cut(kind, losses)),
+                costs=tuple(_costs_of_cut(kind, pairs, costs)),
             )
     outside = sorted(
         {
@@ -188,14 +177,13 @@ def _remedies_of(
     )
 
 
-def _costs_of_cut(kind: str, losses: Sequence[Loss]) -> Iterator[str]:
-    for loss in losses:
-        for line in loss.lines:
-            if kind == "cut":
-                yield f"{loss.source} -> {loss.target} loses {line}"
-            else:
-                yield f"{loss.source} -> {loss.target} leaves to the user {line}"
-    if not any(loss.lines for loss in losses):
+def _costs_of_cut(kind: str, pairs: Iterable[Pair], costs: _Costs) -> Iterator[str]:
+    losses = costs.losses(pairs)
+    verb = "loses" if kind == "cut" else "leaves to the user"
+    for pair, lines in losses.items():
+        source, target = costs.names(pair)
+        yield from (f"{source} -> {target} {verb} {line}" for line in lines)
+    if not any(losses.values()):
         yield "nothing here: what is required stays reached, within the same bounds"
 
 
@@ -227,13 +215,14 @@ def make_plan(
     for component in components:
         for pair in _break(component, selection, costs).sets[0]:
             cuts[pair].append(component)
+    losses = costs.losses(cuts)
     return Plan(
         input=selection.snapshot.path,
         kind=selection.snapshot.kind,
         cuts=tuple(
             sorted(
                 (
-                    _planned_cut(pair, inside, selection, statements, costs, to_extra=to_extra)
+                    _planned_cut(pair, inside, selection, statements, losses[pair], to_extra)
                     for pair, inside in cuts.items()
                 ),
                 key=lambda cut: (cut.package, cut.requires, str(cut.version)),
@@ -248,8 +237,7 @@ def _planned_cut(
     components: Iterable[Component],
     selection: Selection,
     statements: Statements,
-    costs: _Costs,
-    *,
+    loses: tuple[str, ...],
     to_extra: bool,
 ) -> PlannedCut:
     source, target = pair
@@ -278,7 +266,7 @@ def _planned_cut(
         wheels=tuple(wheels[filename] for filename in sorted(wheels)),
         condition=statements.condition(cells),
         targets=statements.targets_in(cells),
-        loses=costs.loss(pair).lines,
+        loses=loses,
     )
 
 

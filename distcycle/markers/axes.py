@@ -64,6 +64,9 @@ _PLATFORMS: tuple[tuple[str, str, str], ...] = (
     (OTHER, OTHER, OTHER),
 )
 
+_WITH_RELEASE = ("FreeBSD", "NetBSD", "OpenBSD", "DragonFly", "SunOS", "AIX")
+"""Systems whose sys.platform has, or once had, the number of a release at its end."""
+
 _MACHINES: tuple[str, ...] = (
     *("x86_64", "aarch64", "arm64", "AMD64", "ARM64", "amd64", "x86", "i686", "i386"),
     *("armv7l", "armv6l", "ppc64le", "ppc64", "s390x", "riscv64", "loongarch64", "wasm32"),
@@ -84,11 +87,12 @@ _IMPLEMENTATIONS: tuple[tuple[str, str], ...] = (
 def platforms(atoms: Iterable[Atom]) -> list[dict[str, str]]:
     """The platforms: what is known, and what the atoms mention."""
     rows = list(_PLATFORMS)
-    for atom in atoms:
-        at = PLATFORM.index(atom.variable)
-        for word in _words(atom):
-            if all(row[at] != word for row in rows):
-                rows += _unknown_platforms(at, word)
+    mentioned = _unknown_words(atoms, PLATFORM, _PLATFORMS)
+    for at, words in enumerate(mentioned):
+        for word in words:
+            rows += _unknown_platforms(at, word)
+    rows += [("posix", name, system) for name, system in _alike(mentioned[1], mentioned[2])]
+    rows += [("posix", name, system) for name, system in _alike(mentioned[1], _WITH_RELEASE)]
     return [dict(zip(PLATFORM, row, strict=True)) for row in dict.fromkeys(rows)]
 
 
@@ -102,6 +106,28 @@ def _unknown_platforms(at: int, word: str) -> Iterator[tuple[str, str, str]]:
         yield "java", word, "Java"
 
 
+def _unknown_words(
+    atoms: Iterable[Atom], variables: tuple[str, ...], rows: Iterable[tuple[str, ...]]
+) -> list[list[str]]:
+    """For each variable the values that atoms mention and no row has."""
+    known = [set(column) for column in zip(*rows, strict=True)]
+    found: list[dict[str, None]] = [{} for _ in variables]
+    for atom in atoms:
+        at = variables.index(atom.variable)
+        found[at].update((word, None) for word in _words(atom) if word not in known[at])
+    return [list(words) for words in found]
+
+
+def _alike(names: Iterable[str], labels: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Pairs that one environment may report: ``haiku1`` and ``Haiku``."""
+    labels = list(labels)
+    for name in names:
+        stem = name.rstrip("0123456789")
+        for label in labels:
+            if label.lower() == stem:
+                yield name, label
+
+
 def machines(atoms: Iterable[Atom]) -> list[dict[str, str]]:
     """The machines: what is known, and what the atoms mention."""
     mentioned = (word for atom in atoms for word in _words(atom))
@@ -110,12 +136,9 @@ def machines(atoms: Iterable[Atom]) -> list[dict[str, str]]:
 
 def implementations(atoms: Iterable[Atom]) -> list[dict[str, str]]:
     """The implementations: what is known, and what the atoms mention."""
-    rows = list(_IMPLEMENTATIONS)
-    for atom in atoms:
-        at = IMPLEMENTATION.index(atom.variable)
-        for word in _words(atom):
-            if all(row[at] != word for row in rows):
-                rows.append((word, OTHER) if at == 0 else (OTHER, word))
+    names, labels = _unknown_words(atoms, IMPLEMENTATION, _IMPLEMENTATIONS)
+    rows = [*_IMPLEMENTATIONS, *_alike(names, labels)]
+    rows += [*((name, OTHER) for name in names), *((OTHER, label) for label in labels)]
     return [dict(zip(IMPLEMENTATION, row, strict=True)) for row in rows]
 
 

@@ -7,7 +7,6 @@ be evaluated, whether a version is one, whether a platform is known.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -73,21 +72,18 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-_NOUNS = {
-    bool: "a boolean",
-    dict: "a table",
-    float: "a number",
-    int: "an integer",
-    list: "an array",
-    date: "a date",
-}
+_NOUNS = {dict: "a table", list: "an array", date: "a date"}
 
 
 def describe_value(value: object) -> str:
-    """A value as an error shows it: short text as it stands, anything else by its type."""
+    """A value as an error shows it: what is short as it stands, anything else by its type."""
     if isinstance(value, str):
         return repr(value if len(value) <= 60 else f"{value[:57]}...")
-    return _NOUNS.get(type(value), "a time or a date with a time")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return str(value) if abs(value) < 10**9 else "another number"
+    return _NOUNS.get(type(value), "a time, or a date with a time")
 
 
 def _refusal(noun: str, value: object, hint: str = "") -> Refused:
@@ -256,8 +252,10 @@ def integer_kind(least: int, most: int | None = None) -> Kind:
     noun = f"an integer {span}"
 
     def read(value: object) -> int:
-        if type(value) is not int or value < least or (most is not None and value > most):
-            raise _refusal(noun, value, f" ({value})" if type(value) is int else "")
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise _refusal(noun, value)
+        if value < least or (most is not None and value > most):
+            raise _refusal(noun, value)
         return value
 
     bounds = {"minimum": least} | ({} if most is None else {"maximum": most})
@@ -269,8 +267,14 @@ def number_kind() -> Kind:
     noun = "a number above 0"
 
     def read(value: object) -> float:
-        if type(value) not in {int, float} or not 0 < value < math.inf:  # type: ignore[operator]
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise _refusal(noun, value)
-        return float(value)  # type: ignore[arg-type]
+        if not 0 < value < _LARGEST:
+            raise _refusal(noun, value)
+        return float(value)
 
     return Kind(noun=noun, read=read, schema={"type": "number", "exclusiveMinimum": 0})
+
+
+# Beyond it, an integer of TOML is no float.
+_LARGEST = 1e300
