@@ -192,6 +192,6 @@ class _Explainer:
         return Opening(
             source=self.packages[source].name,
             target=self.packages[target].name,
-            bounds=lost_bounds(self.selection, source, target, without),
+            bounds=lost_bounds(self.selection, (source, target), (), without),
             lost=self.statements.show(lost) if lost else "",
         )

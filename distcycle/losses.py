@@ -24,31 +24,37 @@ def reach_without(
 
 
 def lost_bounds(
-    selection: Selection, source: int, target: int, reached: Mapping[Node, Condition]
+    selection: Selection,
+    pair: tuple[int, int],
+    removed: Collection[tuple[int, int]],
+    reached: Mapping[Node, Condition],
 ) -> tuple[str, ...]:
-    """Find the version bounds on a package that only one other package holds.
+    """Find the version bounds that go with an edge.
 
     Args:
         selection: What was selected.
-        source: The package that requires.
-        target: The package that is required.
-        reached: Where each node is reached without the edge.
+        pair: The package that requires and the one that is required.
+        removed: All pairs that go together, ``pair`` among them.
+        reached: Where each node is reached without them.
 
     Returns:
-        The specifiers that no other live requirement on the target has, sorted.
+        The specifiers of the edge that no requirement which stays has, sorted.
     """
+    gone = {*removed, pair}
     own: set[str] = set()
     others: set[str] = set()
     for edge in selection.edges:
         # What a lock binds an edge to is its pin, and no bound of the package's own.
         is_pin = edge.origin == "lock" and edge.requirement.package is not None
-        if edge.target == target and edge.judged and not is_pin:
-            specifiers = {str(specifier) for specifier in edge.requirement.specifier}
-            if edge.source[0] == source:
-                own |= specifiers
-            elif edge.cells & reached.get(edge.source, 0):
-                others |= specifiers
+        if edge.target != pair[1] or not edge.judged or is_pin:
+            continue
+        ends = (edge.source[0], edge.target)
+        specifiers = {str(specifier) for specifier in edge.requirement.specifier}
+        if ends == pair:
+            own |= specifiers
+        elif ends not in gone and edge.cells & reached.get(edge.source, 0):
+            others |= specifiers
     for requirement, index, _ in selection.entries:
-        if index == target:
+        if index == pair[1]:
             others |= {str(specifier) for specifier in requirement.specifier}
     return tuple(sorted(own - others))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -86,10 +86,11 @@ class _Costs:
         return losses
 
     def _lost(self, pair: Pair, removed: Iterable[Pair]) -> tuple[tuple[str, ...], Condition]:
-        reached = reach_without(self._selection, list(removed))
+        removed = list(removed)
+        reached = reach_without(self._selection, removed)
         here = (pair[1], "")
         lost = self._selection.reached.get(here, 0) & ~reached.get(here, 0)
-        return lost_bounds(self._selection, *pair, reached), lost
+        return lost_bounds(self._selection, pair, removed, reached), lost
 
     def _is_plain(self, pair: Pair) -> bool:
         """Whether the requirement holds whatever the environment."""
@@ -216,18 +217,17 @@ def make_plan(
         for pair in _break(component, selection, costs).sets[0]:
             cuts[pair].append(component)
     losses = costs.losses(cuts)
+    planned = [
+        _planned_cut(pair, inside, selection, statements, losses[pair])
+        for pair, inside in cuts.items()
+    ]
+    if to_extra:
+        planned = [replace(cut, extra=cut.requires) for cut in planned]
+    planned.sort(key=lambda cut: (cut.package, cut.requires, str(cut.version)))
     return Plan(
         input=selection.snapshot.path,
         kind=selection.snapshot.kind,
-        cuts=tuple(
-            sorted(
-                (
-                    _planned_cut(pair, inside, selection, statements, losses[pair], to_extra)
-                    for pair, inside in cuts.items()
-                ),
-                key=lambda cut: (cut.package, cut.requires, str(cut.version)),
-            )
-        ),
+        cuts=tuple(planned),
         groups=tuple(_planned_groups(components, selection, statements)),
     )
 
@@ -238,7 +238,6 @@ def _planned_cut(
     selection: Selection,
     statements: Statements,
     loses: tuple[str, ...],
-    to_extra: bool,
 ) -> PlannedCut:
     source, target = pair
     packages = selection.snapshot.packages
@@ -262,7 +261,6 @@ def _planned_cut(
         removed=tuple(dict.fromkeys(r.text for r in declared if r.name == name)),
         remaining=tuple(dict.fromkeys(_plain(r) for r in declared if r.name != name)),
         provides_extra=packages[source].provides_extra,
-        extra=name if to_extra else None,
         wheels=tuple(wheels[filename] for filename in sorted(wheels)),
         condition=statements.condition(cells),
         targets=statements.targets_in(cells),

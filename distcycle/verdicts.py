@@ -187,7 +187,7 @@ def _lost_bounds(
     packages = before.snapshot.packages
     pairs = sorted({(before.edges[i].source[0], before.edges[i].target) for i in matched})
     for source, target in pairs:
-        bounds = lost_bounds(before, source, target, after.reached)
+        bounds = lost_bounds(before, (source, target), pairs, after.reached)
         if bounds and any(node[0] == target for node in after.reached):
             yield Draft(
                 code="cut-loses-bound",
