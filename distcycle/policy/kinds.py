@@ -248,8 +248,8 @@ DATE = Kind(
 
 def integer_kind(least: int, most: int | None = None) -> Kind:
     """The kind of integers within bounds, both included."""
-    span = f"from {least} to {most}" if most is not None else f"of at least {least}"
-    noun = f"an integer {span}"
+    span = f"of at least {least}" if most is None else f"from {least} to {most}"
+    noun = str(least) if least == most else f"an integer {span}"
 
     def read(value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
