@@ -6,11 +6,13 @@ This is what the command line and Python callers use; no exception but
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,6 +23,7 @@ from distcycle.cycles import TooManySets, find_components
 from distcycle.errors import InputError, UnknownFormat
 from distcycle.findings import Report
 from distcycle.lines import find_lines
+from distcycle.markers import Atom, UnreadableMarker, atoms_of, parse_expression
 from distcycle.metadata import Library
 from distcycle.model import Facts, Snapshot, SyntaxKind
 from distcycle.plan import Plan
@@ -205,16 +208,49 @@ def make_scope(
         TargetError: A name is not known.
         InputError: A file with a complete platform cannot be read.
     """
+    request = _known_request(snapshot, request or Request())
     whole = not platforms and not python_versions and snapshot.environment is None
     if "all" in named:
         named = [platform.name for platform in PLATFORMS]
     wanted = [_target_or_name(name) for name in platforms or (named if whole else ())]
     return Scope(
         snapshot=snapshot,
-        request=request or Request(),
+        request=request,
         targets=choose_targets(snapshot, wanted, python_versions),
         whole=whole,
     )
+
+
+def _known_request(snapshot: Snapshot, request: Request) -> Request:
+    """The request with normalised names; what the input does not have cannot be asked for."""
+    extras = frozenset(map(canonicalize_name, request.extras))
+    groups = frozenset(map(canonicalize_name, request.groups))
+    roots = snapshot.roots or ()
+    in_markers = {a.literal for a in _atoms(snapshot) if a.variable == "extras"}
+    _check_known("extra", extras, {root.extra for root in roots} | in_markers, snapshot)
+    in_markers = {a.literal for a in _atoms(snapshot) if a.variable == "dependency_groups"}
+    _check_known("group", groups, {root.group for root in roots} | in_markers, snapshot)
+    return replace(request, extras=extras, groups=groups)
+
+
+def _atoms(snapshot: Snapshot) -> Iterator[Atom]:
+    for text in {str(package.marker) for package in snapshot.packages if package.marker}:
+        with contextlib.suppress(UnreadableMarker):
+            yield from atoms_of(parse_expression(text))
+
+
+def _check_known(
+    noun: str, wanted: frozenset[str], known: set[str | None], snapshot: Snapshot
+) -> None:
+    names = sorted(name for name in known if name)
+    for name in sorted(wanted.difference(names)):
+        near = difflib.get_close_matches(name, names, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        if not names:
+            hint = f"; the input says of no {noun}s" + (
+                ", a pyproject.toml beside it would" if snapshot.roots is None else ""
+            )
+        raise InputError(f"no {noun} {name!r} in it{hint}", path=snapshot.path)
 
 
 def _target_or_name(name: str | Target) -> str | Target:

@@ -287,6 +287,7 @@ class Snapshot:
             header, any lock).
         pinned: Whether every package has one version; lines that have none are in ``problems`` or
             in packages with ``version=None``.
+        left_out: Projects that the lock's tool leaves out of every lock on purpose.
         problems: Entries that could not be read.
         environment: The marker environment that the input was taken in (installed environments,
             ``pip inspect``); None for what is not tied to one.
@@ -305,6 +306,7 @@ class Snapshot:
     amendments: tuple[Amendment, ...] = ()
     index: IndexOptions = field(default_factory=IndexOptions)
     complete: bool = True
+    left_out: frozenset[NormalizedName] = frozenset()
     problems: tuple[Problem, ...] = ()
     environment: Mapping[str, str] | None = None
     syntax: SyntaxKind = "lines"

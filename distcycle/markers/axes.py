@@ -80,6 +80,7 @@ _IMPLEMENTATIONS: tuple[tuple[str, str], ...] = (
     ("graalpy", "GraalVM"),
     ("ironpython", "IronPython"),
     ("jython", "Jython"),
+    ("rustpython", "RustPython"),
     (OTHER, OTHER),
 )
 

@@ -56,6 +56,10 @@ _EXTRA_ATOM = re.compile(r"""\bextra\s*==\s*(["'])(?P<name>[^"']+)\1""")
 _ANYWHERE = 'python_version >= "0"'
 
 
+# What Poetry before 1.3 held to belong to every environment.
+_LEFT_OUT = frozenset(map(canonicalize_name, ("distribute", "pip", "setuptools", "wheel")))
+
+
 def read(document: Document) -> Snapshot:
     """Read a poetry.lock, and the pyproject.toml beside it when there is one.
 
@@ -84,6 +88,7 @@ def read(document: Document) -> Snapshot:
         roots=tuple(project.roots) if project else None,
         requires_python=requires_python,
         environments=environments,
+        left_out=frozenset() if _lists_all(metadata) else _LEFT_OUT,
         problems=(*lock.problems.found, *(project.problems if project else ())),
         syntax="toml",
         text=text,
@@ -103,6 +108,11 @@ def _check(fields: Fields) -> Fields:
             key="metadata.lock-version",
         )
     return metadata
+
+
+def _lists_all(metadata: Fields) -> bool:
+    """Whether the Poetry that made the lock left no project out."""
+    return (metadata.get("lock-version", str) or "0").partition(".")[0] not in {"0", "1"}
 
 
 def _read_project(document: Document, lock: _Lock) -> Project | None:
