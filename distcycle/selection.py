@@ -378,6 +378,7 @@ class _Selector:
             # Of an entry that a lock or a comment requires, the input itself says where it stands;
             # old locks say it nowhere else.
             is_settled = origin in {"lock", "via"} and requirement.name in self.by_name
+            is_settled |= requirement.name in self.snapshot.left_out
             if judged and holds & ~met and not is_settled:
                 lack = (requirement, holds & ~met, artefact)
                 self.missing.setdefault(node, []).append(lack)
