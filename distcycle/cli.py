@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from distcycle.errors import DistcycleError, InputError
+from distcycle.errors import DistcycleError, InputError, PolicyError
 from distcycle.version import __version__
 
 if TYPE_CHECKING:
@@ -48,10 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
         sys.stdout.flush()
     except DistcycleError as error:
-        from distcycle.reporters.escape import printable
-
-        for line in str(error).split("\n"):
-            print(f"distcycle: error: {printable(line)}", file=sys.stderr)
+        _say_error(error)
         return 2
     except BrokenPipeError:
         # Whoever read the output has seen enough; keep the interpreter from saying so at exit.
@@ -60,6 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return code
+
+
+def _say_error(error: DistcycleError, prefix: str = "distcycle: error: ") -> None:
+    from distcycle.reporters.escape import printable
+
+    for line in str(error).split("\n"):
+        print(f"{prefix}{printable(line)}", file=sys.stderr)
 
 
 # Arguments ---------------------------------------------------------------------------------------
@@ -77,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_explain(commands)
     _add_fix(commands)
     _add_bundle(commands)
+    _add_policy(commands)
     _add_targets(commands)
     _add_codes(commands)
     return parser
@@ -287,6 +292,40 @@ def _add_bundle(commands: Commands) -> None:
     _add_fact_options(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE")
     command.add_argument("-q", "--quiet", action="store_true")
+
+
+def _add_policy(commands: Commands) -> None:
+    command = commands.add_parser("policy", help="begin, check and list policies")
+    actions = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    init = _add_command(
+        actions,
+        "init",
+        "write a policy with every key and its default, as comments",
+        _run_policy_init,
+        "distcycle policy init",
+    )
+    init.add_argument("-o", "--output", metavar="FILE", default="distcycle.toml")
+    init.add_argument("--force", action="store_true", help="write over what stands there")
+    check = _add_command(
+        actions,
+        "check",
+        "say everything that is wrong with policies; exit code 1 if anything is",
+        _run_policy_check,
+        "distcycle policy check distcycle.toml",
+    )
+    check.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="policy files, pyproject.toml or builtin:NAME; without any, the one that audit finds",
+    )
+    _add_command(
+        actions,
+        "list",
+        "list the ready-made policies, for --policy builtin:NAME",
+        _run_policy_list,
+        "distcycle policy list",
+    )
 
 
 def _add_targets(commands: Commands) -> None:
@@ -618,6 +657,53 @@ def _show_targets(report: Report) -> None:
         print(f"{row.name}{' (' + row.assumed + ')' if row.assumed else ''}", file=sys.stderr)
         for name, value in row.environment.items():
             print(f"  {name} = {value!r}", file=sys.stderr)
+
+
+# policy ------------------------------------------------------------------------------------------
+
+
+def _run_policy_init(options: argparse.Namespace) -> int:
+    from distcycle import api
+    from distcycle.policy.template import render_template
+
+    if os.path.exists(options.output) and not options.force:
+        raise InputError("is there already; --force writes over it", path=options.output)
+    api.write_text(options.output, render_template())
+    print(f"{options.output}: written; every key is in it, as a comment", file=sys.stderr)
+    return 0
+
+
+def _run_policy_check(options: argparse.Namespace) -> int:
+    from distcycle.policy.find import find_policy
+
+    files = options.files or [find_policy(".")]
+    if None in files:
+        raise InputError("no policy is found from here; name a file")
+    return max([_check_policy(file) for file in files])
+
+
+def _check_policy(file: str) -> int:
+    from distcycle import api
+
+    try:
+        policy = api.read_policies([file])
+    except PolicyError as error:
+        _say_error(error, "")
+        return 1
+    except InputError as error:
+        _say_error(error)
+        return 2
+    rules = (policy.waivers, policy.cuts, policy.groups, policy.denials)
+    print(f"{file}: valid, rules: {sum(map(len, rules))}")
+    return 0
+
+
+def _run_policy_list(_options: argparse.Namespace) -> int:
+    from distcycle.policy.find import list_builtins
+
+    for name, purpose in list_builtins().items():
+        print(f"{name:<18}{purpose}")
+    return 0
 
 
 # targets and codes -------------------------------------------------------------------------------
