@@ -264,8 +264,9 @@ class Space:
         # Values of Python are not told apart by what is free: the free axes go first.
         for axis in sorted(self.axes, key=lambda axis: axis.free is None):
             if axis.decides(atom):
+                cells = self.mask(axis, axis.holding(atom))
                 self._atoms.setdefault(axis.number, {}).setdefault(atom.text, atom)
-                return self.mask(axis, axis.holding(atom))
+                return cells
         constant = extra if atom.variable == "extra" else self._constants[atom.variable]
         return self.full if atom.holds(constant) else 0
 

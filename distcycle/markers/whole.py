@@ -223,7 +223,7 @@ def _python_axis(
     values: list[dict[str, str]] = axes.pythons(literals)
     if admits is not None:
         values = [value for value in values if _admits(admits)(value)] or values
-    questions = [_admits(specifier) for specifier in wanted.values()]
+    questions = [_admits(specifier) for specifier in (*wanted.values(), admits) if specifier]
     if wheel_tags is not None:
         pure = _ANY_MINOR.issuperset(wheel_tags)
         questions.append(_major if pure else _minor_with_wheels)
