@@ -19,6 +19,8 @@ from types import MappingProxyType
 from packaging.utils import canonicalize_name
 
 from distcycle.audit import Options, add_targets, judge
+from distcycle.baseline import baseline_of
+from distcycle.changes import find_changes
 from distcycle.cycles import TooManySets, find_components
 from distcycle.errors import InputError, UnknownFormat
 from distcycle.findings import Report
@@ -37,6 +39,7 @@ from distcycle.targets import PLATFORMS, Target, read_target
 
 __all__ = [
     "audit",
+    "compare",
     "explain_packages",
     "find_fixes",
     "find_input",
@@ -47,6 +50,7 @@ __all__ = [
     "read_environment",
     "read_policies",
     "read_policy",
+    "read_since",
     "read_text",
     "read_wheelhouse",
     "render",
@@ -287,6 +291,54 @@ def gather(scope: Scope, library: Library | None) -> tuple[Selection, Facts]:
         if library is None or not selection.needs:
             return selection, facts
         facts = library.gather(selection.needs, facts, index=scope.snapshot.index)
+
+
+def compare(
+    old: Scope, new: Scope, library: Library | None, options: Options, *, name: str
+) -> Report:
+    """Judge an input against an older state of it: what was there before does not count.
+
+    Args:
+        old: The older state.
+        new: The input.
+        library: Where facts come from; None to judge without any.
+        options: How to judge.
+        name: What to call the older state.
+
+    Returns:
+        The report on the input; what the older state has is accepted as known, and ``changes``
+        says what happened to loops.
+    """
+    then, _ = gather(old, library)
+    before = judge(then, options)
+    known = baseline_of(before.findings, path=name)
+    if options.baseline is not None:
+        known = replace(known, entries=(*known.entries, *options.baseline.entries))
+    now, _ = gather(new, library)
+    after = judge(now, replace(options, baseline=known))
+    return replace(after, changes=find_changes((then, before), (now, after)))
+
+
+def read_since(path: str, revision: str, *, kind: str | None = None) -> Snapshot:
+    """Read an input as it was at a revision of the git repository that holds it.
+
+    Args:
+        path: The input as it stands now.
+        revision: Anything git takes for a commit.
+        kind: As for :func:`read`.
+
+    Returns:
+        The input as it was; one without packages when it did not exist.
+
+    Raises:
+        InputError: There is no repository or no such revision, or the input cannot be read.
+    """
+    from distcycle.revisions import document_at
+
+    document = document_at(path, revision)
+    if document is None:
+        return Snapshot(path=f"{revision}:{path}", kind="absent", packages=(), roots=())
+    return _parse(document, kind)
 
 
 def judge_scope(scope: Scope, library: Library | None, options: Options) -> Report:

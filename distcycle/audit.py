@@ -10,16 +10,17 @@ from datetime import date
 from packaging.version import Version
 
 from distcycle import findings
+from distcycle.baseline import Baseline
 from distcycle.checks import Draft, describe_package, find_all, find_unknown
 from distcycle.cycles import Component, find_components
 from distcycle.findings import Finding, Missing, NearMiss, Report, Severity, Summary
 from distcycle.markers import Condition, Space
 from distcycle.model import Facts, Package, Snapshot
 from distcycle.nearmisses import find_near_misses
-from distcycle.policy import Cut, Group, Policy, Waiver
+from distcycle.policy import Cut, Policy, Waiver
 from distcycle.selection import Request, Selection, select
 from distcycle.statements import Statements, row_of
-from distcycle.verdicts import Judge, Verdict, apply_cuts
+from distcycle.verdicts import Acceptance, Judge, Verdict, apply_cuts
 
 __all__ = ["Options", "add_targets", "audit", "combine", "judge"]
 
@@ -33,12 +34,14 @@ class Options:
         policy: What weighs how much.
         max_cycles: How many loops to list in each component.
         today: The date on which waivers are judged.
+        baseline: What is known already.
     """
 
     request: Request = field(default_factory=Request)
     policy: Policy = field(default_factory=Policy)
     max_cycles: int = 100
     today: date = date.max
+    baseline: Baseline | None = None
 
 
 def audit(
@@ -79,7 +82,7 @@ class _Judgement:
 
     def __init__(self, selection: Selection, options: Options) -> None:
         self.selection = selection
-        self.judge = Judge(options.policy, selection, options.today)
+        self.judge = Judge(options.policy, selection, options.today, options.baseline)
         rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
         self.rows = tuple(row for row, _ in rows)
         self.statements = Statements(selection, rows)
@@ -109,8 +112,9 @@ class _Judgement:
         return (self.selection.snapshot.packages[i] for i in component.packages)
 
     def _consider_component(self, component: Component) -> None:
-        verdict = self.judge.judge_component(component)
-        self._add(self.statements.draft_of(component), verdict)
+        draft = self.statements.draft_of(component)
+        verdict = self.judge.judge_component(component, draft.subject)
+        self._add(draft, verdict)
         rule = _rule(verdict.accepted[0][0]) if verdict.is_accepted else None
         self.components.append(self.statements.component(component, verdict.severity, rule))
 
@@ -155,7 +159,9 @@ class _Judgement:
         )
 
 
-def _rule(rule: Waiver | Group) -> findings.Rule:
+def _rule(rule: Acceptance) -> findings.Rule:
+    if isinstance(rule, Baseline):
+        return findings.Rule(kind="baseline", path=rule.path, line=None, reason="known")
     kind = "waive" if isinstance(rule, Waiver) else "group"
     return findings.Rule(kind=kind, path=rule.place.path, line=rule.place.line, reason=rule.reason)
 
@@ -176,10 +182,13 @@ def _importance(finding: Finding) -> tuple[object, ...]:
 def _count(found: Sequence[Finding]) -> dict[str, int]:
     """Count what is denied, warned of and accepted; what is accepted counts as nothing else."""
     open_findings = [finding for finding in found if finding.accepted_by is None]
+    accepted = [finding.accepted_by for finding in found if finding.accepted_by is not None]
+    known = [rule for rule in accepted if rule.kind == "baseline"]
     return {
         "deny": sum(finding.severity is Severity.DENY for finding in open_findings),
         "warn": sum(finding.severity is Severity.WARN for finding in open_findings),
-        "accepted": len(found) - len(open_findings),
+        "accepted": len(accepted) - len(known),
+        "known": len(known),
     }
 
 
@@ -334,5 +343,6 @@ def combine(reports: Sequence[Report]) -> Report:
         unknown=tuple(u for report in reports for u in report.unknown),
         near_misses=tuple(n for report in reports for n in report.near_misses),
         opened=tuple(o for report in reports for o in report.opened),
+        changes=tuple(c for report in reports for c in report.changes),
         notes=tuple(n for report in reports for n in report.notes),
     )

@@ -30,6 +30,7 @@ class Draft:
         place: What it points at.
         details: Further lines.
         component: The id of the component that it is about.
+        subject: The extras of the component that it is about.
         severity: What it weighs by default, where that depends on the input.
     """
 
@@ -40,6 +41,7 @@ class Draft:
     place: Place
     details: tuple[str, ...] = ()
     component: str | None = None
+    subject: str = ""
     severity: Severity | None = None
 
 

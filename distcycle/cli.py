@@ -12,14 +12,18 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from datetime import date
-from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from distcycle.errors import DistcycleError, InputError, PolicyError
 from distcycle.version import __version__
 
+# Importing typing alone takes as long as starting Python; type checkers know this name by itself.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import date
+    from typing import TextIO, TypeAlias
+
+    from distcycle.audit import Options
     from distcycle.emitters import Emitter
     from distcycle.findings import Report, Severity
     from distcycle.metadata import Library
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from distcycle.reporters import View
     from distcycle.scope import Scope
     from distcycle.selection import Request
+
+    Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 
 __all__ = ["main"]
 
@@ -43,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    options = _parser(words).parse_args(words)
     try:
         code: int = options.run(options)
         sys.stdout.flush()
@@ -69,7 +76,7 @@ def _say_error(error: DistcycleError, prefix: str = "distcycle: error: ") -> Non
 # Arguments ---------------------------------------------------------------------------------------
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="distcycle",
         description="Find the dependency loops between wheels, for every target platform.",
@@ -78,16 +85,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"distcycle {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_audit(commands)
+    _add_diff(commands)
     _add_explain(commands)
-    _add_fix(commands)
+    _add_fix(commands, _tools() if "fix" in words else "")
     _add_bundle(commands)
     _add_policy(commands)
     _add_targets(commands)
     _add_codes(commands)
     return parser
-
-
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 
 
 def _add_command(
@@ -113,6 +118,37 @@ def _add_audit(commands: Commands) -> None:
         "distcycle audit requirements.txt --platform linux_x86_64",
     )
     _add_inputs(command)
+    _add_judgement_options(command)
+    group = command.add_argument_group("baseline")
+    group.add_argument("--baseline", metavar="FILE", help="findings that are known do not count")
+    group.add_argument(
+        "--write-baseline", metavar="FILE", help="write all findings down as known, and exit 0"
+    )
+
+
+def _add_diff(commands: Commands) -> None:
+    command = _add_command(
+        commands,
+        "diff",
+        "say what a change adds, takes away and alters; only what it adds can fail",
+        _run_diff,
+        "distcycle diff poetry.lock --since origin/main",
+    )
+    command.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="INPUT",
+        help="the old and the new input, or, with --since, inputs as they stand",
+    )
+    command.add_argument(
+        "--since", metavar="REV", help="compare with the same files at this git revision"
+    )
+    _add_judgement_options(command)
+    command.set_defaults(write_baseline=None)
+    command.add_argument("--baseline", metavar="FILE", help="findings that are known as well")
+
+
+def _add_judgement_options(command: argparse.ArgumentParser) -> None:
     _add_input_options(command)
     _add_fact_options(command)
     group = command.add_argument_group("judgement")
@@ -177,9 +213,14 @@ def _add_explain(commands: Commands) -> None:
     _add_view_options(command)
 
 
-def _add_fix(commands: Commands) -> None:
+def _tools() -> str:
+    """The names that ``--emit`` takes; asked for only when shown, as their table imports much."""
     from distcycle.emitters import EMITTERS
 
+    return ", ".join(EMITTERS)
+
+
+def _add_fix(commands: Commands, tools: str) -> None:
     command = _add_command(
         commands,
         "fix",
@@ -192,7 +233,7 @@ def _add_fix(commands: Commands) -> None:
     _add_fact_options(command)
     group = command.add_argument_group("remedies")
     _add_policy_options(group)
-    group.add_argument("--emit", metavar="TOOL", help=f"write input of {', '.join(EMITTERS)}")
+    group.add_argument("--emit", metavar="TOOL", help=f"write input of {tools}")
     group.add_argument(
         "--check",
         metavar="FILE",
@@ -347,6 +388,8 @@ def _severity(severity: str, code: str) -> tuple[str, str]:
 
 
 def _date(text: str) -> date:
+    from datetime import date
+
     return date.fromisoformat(text)
 
 
@@ -376,18 +419,89 @@ def _run_audit(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from distcycle import api
-    from distcycle.audit import Options, combine
+    from distcycle.audit import combine
+    from distcycle.baseline import baseline_of, dump_baseline
 
-    forms = [_split_form(text) for text in options.format or ["text"]]
-    request = _request(options)
-    judgement = Options(request=request, policy=_policy(options), max_cycles=options.max_cycles)
+    judgement = _judgement(options)
     reports = []
     with _library(options) as library:
         for snapshot in _snapshots(options):
-            scope = _scope(snapshot, options, request)
+            scope = _scope(snapshot, options, judgement.request)
             reports.append(api.judge_scope(scope, library, judgement))
-    report = replace(combine(reports), command=_command(options))
-    for form, path in forms:
+    report = replace(combine(reports), command=_command("audit", options))
+    if options.write_baseline:
+        known = baseline_of(report.findings, path=options.write_baseline)
+        api.write_text(options.write_baseline, dump_baseline(known))
+        print(f"{options.write_baseline}: {len(known.entries)} findings", file=sys.stderr)
+        return 0
+    return _show_report(report, options, judgement)
+
+
+def _run_diff(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from distcycle import api
+    from distcycle.audit import combine
+
+    judgement = _judgement(options)
+    reports = []
+    with _library(options) as library:
+        for old, new, name in _pairs(options):
+            before = _scope(old, options, judgement.request)
+            after = _scope(new, options, judgement.request)
+            reports.append(api.compare(before, after, library, judgement, name=name))
+    report = replace(combine(reports), command=_command("diff", options))
+    return _show_report(report, options, judgement)
+
+
+def _pairs(options: argparse.Namespace) -> Iterator[tuple[Snapshot, Snapshot, str]]:
+    """The old and the new state of each input, and what to call the old one."""
+    from distcycle import api
+
+    kind = options.input_kind
+    if options.since:
+        for path in options.inputs:
+            old = api.read_since(path, options.since, kind=kind)
+            yield old, api.read(path, kind=kind), old.path
+        return
+    if len(options.inputs) != 2:
+        raise InputError("expected the old and the new input, or --since REV")
+    old_path, new_path = options.inputs
+    yield api.read(old_path, kind=kind), api.read(new_path, kind=kind), old_path
+
+
+def _judgement(options: argparse.Namespace) -> Options:
+    from datetime import datetime, timezone
+
+    from distcycle import api
+    from distcycle.audit import Options
+    from distcycle.baseline import parse_baseline
+
+    baseline = None
+    if options.baseline and not options.write_baseline:
+        baseline = parse_baseline(api.read_text(options.baseline), path=options.baseline)
+    return Options(
+        request=_request(options),
+        policy=_policy(options),
+        max_cycles=options.max_cycles,
+        today=options.today or datetime.now(timezone.utc).date(),
+        baseline=baseline,
+    )
+
+
+def _show_report(report: Report, options: argparse.Namespace, judgement: Options) -> int:
+    from dataclasses import replace
+
+    from distcycle import api
+
+    if judgement.baseline is not None:
+        gone = judgement.baseline.gone(report)
+        notes = tuple(
+            f"{judgement.baseline.path}: no longer occurs: {entry.code} {', '.join(entry.packages)}"
+            for entry in gone
+        )
+        report = replace(report, notes=report.notes + notes)
+    for form, path in [_split_form(text) for text in options.format or ["text"]]:
         text = api.render(report, form, _view(options, path))
         if path is None:
             sys.stdout.write(text)
@@ -630,9 +744,11 @@ def _wants_color(choice: str, stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _command(options: argparse.Namespace) -> str:
+def _command(name: str, options: argparse.Namespace) -> str:
     """The command that makes the same report again; where facts come from is left out."""
-    words = ["distcycle", "audit", *options.inputs]
+    words = ["distcycle", name, *options.inputs]
+    words += ["--since", options.since] if getattr(options, "since", None) else []
+    words += ["--baseline", options.baseline] if options.baseline else []
     for flag, values in (
         ("--platform", options.platform),
         ("--python-version", options.python_version),

@@ -12,6 +12,7 @@ from enum import Enum
 
 __all__ = [
     "CODES",
+    "Change",
     "Code",
     "Component",
     "Cycle",
@@ -206,8 +207,8 @@ class Rule:
     """The policy's rule that decided on a finding.
 
     Attributes:
-        kind: ``waive`` or ``group``.
-        path: The policy file.
+        kind: ``waive`` or ``group``, or ``baseline`` for what is known.
+        path: The policy or baseline file.
         line: Where in it, counted from 1.
         reason: The reason that it gives.
     """
@@ -349,6 +350,7 @@ class Finding:
         details: Further lines.
         component: The id of the component that the finding is about.
         accepted_by: The rule that accepts or contains it, so that it does not count; None for none.
+        subject: What beside code and projects tells it from others: the extras of a loop.
     """
 
     code: str
@@ -362,6 +364,29 @@ class Finding:
     details: tuple[str, ...] = ()
     component: str | None = None
     accepted_by: Rule | None = None
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What happened to a loop between two states of an input.
+
+    Attributes:
+        kind: ``added``, ``grown``, ``widened`` (it holds in more environments), ``narrowed``,
+            ``shrunk`` or ``gone``.
+        code: The loop's code.
+        component: The loop's id.
+        packages: Its members, now or, when it is gone, before.
+        where: Where it holds, or held.
+        details: The cause, or what else is to be said, one line each.
+    """
+
+    kind: str
+    code: str
+    component: str
+    packages: tuple[str, ...]
+    where: str
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,6 +424,7 @@ class Summary:
         deny: Findings at ``deny``.
         warn: Findings at ``warn``.
         accepted: Findings that a waiver accepts or a group contains; counted nowhere else.
+        known: Findings that the baseline knows; counted nowhere else.
     """
 
     packages: int = 0
@@ -412,6 +438,7 @@ class Summary:
     deny: int = 0
     warn: int = 0
     accepted: int = 0
+    known: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -428,6 +455,7 @@ class Report:
         unknown: Packages whose requirements could not be had.
         near_misses: Loops of names that exist on no judged target.
         opened: Loops that the policy's cuts opened.
+        changes: What happened to loops since the state that the input is compared with.
         notes: What else to know of the inputs.
         command: The command that makes this report again, ``""`` when made from Python.
     """
@@ -441,6 +469,7 @@ class Report:
     unknown: tuple[Missing, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
     opened: tuple[Opened, ...] = ()
+    changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
     command: str = ""
 

@@ -139,6 +139,7 @@ class Statements:
             details=draft.details,
             component=draft.component,
             accepted_by=accepted_by,
+            subject=draft.subject,
         )
 
     def draft_of(self, component: Component) -> Draft:
@@ -156,13 +157,14 @@ class Statements:
             cells=component.cells,
             place=first.place,
             component=self.id_of(component),
+            subject=",".join(_extras_of(component)),
         )
 
     def id_of(self, component: Component) -> str:
         """The fingerprint: code, sorted names and extras, cut to a digest when long."""
-        extras = sorted({edge.source[1] for edge in component.edges if edge.source[1]})
+        extras = _extras_of(component)
         text = "+".join(self._names(component.packages))
-        if extras and component.kind == "extra-cycle":
+        if extras:
             text += f"[{','.join(extras)}]"
         if len(text) > _LONGEST_ID:
             digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -282,3 +284,10 @@ class Statements:
             targets=self.targets_in(cycle.cells),
             condition=self.condition(cycle.cells),
         )
+
+
+def _extras_of(component: Component) -> list[str]:
+    """The extras through which an extra cycle closes."""
+    if component.kind != "extra-cycle":
+        return []
+    return sorted({edge.source[1] for edge in component.edges if edge.source[1]})

@@ -7,19 +7,20 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
 
+from distcycle.baseline import Baseline
 from distcycle.checks import Draft, describe_package
 from distcycle.cycles import Component, find_components
 from distcycle.findings import Severity
 from distcycle.losses import lost_bounds
 from distcycle.markers import Condition, Space
 from distcycle.model import Place
-from distcycle.policy import Cut, Deny, Group, Policy, Waiver, Where
+from distcycle.policy import Cut, Group, Policy, Waiver, Where
 from distcycle.selection import Edge, Selection, flow_along
 from distcycle.targets import PLATFORMS, PYTHONS, Platform
 
-__all__ = ["CutOutcome", "Judge", "Verdict", "apply_cuts", "cells_of_where"]
+__all__ = ["Acceptance", "CutOutcome", "Judge", "Verdict", "apply_cuts", "cells_of_where"]
 
-Rule = Waiver | Group | Deny
+Acceptance = Waiver | Group | Baseline
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:
@@ -221,7 +222,7 @@ class Verdict:
     """
 
     severity: Severity
-    accepted: tuple[tuple[Waiver | Group, Condition | None], ...] = ()
+    accepted: tuple[tuple[Acceptance, Condition | None], ...] = ()
     left: Condition | None = None
     is_accepted: bool = False
 
@@ -234,15 +235,17 @@ class Judge:
         policy: The policy.
         selection: What was selected.
         today: The date on which waivers are judged.
+        baseline: What is known already.
     """
 
     policy: Policy
     selection: Selection
     today: date
+    baseline: Baseline | None = None
     _used: set[int] = field(default_factory=set)
     _expired: set[int] = field(default_factory=set)
 
-    def judge_component(self, component: Component) -> Verdict:
+    def judge_component(self, component: Component, subject: str) -> Verdict:
         """Decide on a loop: denied, contained by a group, accepted by waivers, or neither."""
         packages = self.selection.snapshot.packages
         names = {packages[i].name for i in component.packages}
@@ -255,7 +258,8 @@ class Judge:
             if all(_matches(name, group.packages) for name in names):
                 self._used.add(id(group))
                 return Verdict(severity, ((group, component.cells),), 0, is_accepted=True)
-        return self._waive(component.kind, component.packages, component.cells, severity)
+        verdict = self._waive(component.kind, component.packages, component.cells, severity)
+        return self._know(verdict, component.kind, sorted(names), subject, is_loop=True)
 
     def judge_draft(self, draft: Draft) -> Verdict:
         """Decide on any other finding."""
@@ -265,7 +269,29 @@ class Judge:
             for i, package in enumerate(self.selection.snapshot.packages)
             if package.name in draft.packages
         ]
-        return self._waive(draft.code, indices, draft.cells, severity, names=draft.packages)
+        verdict = self._waive(draft.code, indices, draft.cells, severity, names=draft.packages)
+        return self._know(verdict, draft.code, draft.packages, draft.subject, is_loop=False)
+
+    def _know(
+        self, verdict: Verdict, code: str, packages: Sequence[str], subject: str, *, is_loop: bool
+    ) -> Verdict:
+        """Take out of what is left what the baseline knows; the rest is new."""
+        if self.baseline is None or verdict.is_accepted:
+            return verdict
+        entries = self.baseline.covering(code, packages, subject, is_loop=is_loop)
+        if not entries:
+            return verdict
+        if verdict.left is None:
+            accepted = (*verdict.accepted, (self.baseline, None))
+            return replace(verdict, accepted=accepted, is_accepted=True)
+        known = 0
+        for entry in entries:
+            known |= entry.cells(self.selection.space)
+        if not verdict.left & known:
+            return verdict
+        accepted = (*verdict.accepted, (self.baseline, verdict.left & known))
+        left = verdict.left & ~known
+        return replace(verdict, accepted=accepted, left=left, is_accepted=not left)
 
     def _severity_of(self, kind: str) -> Severity:
         if kind == "extra-cycle" and self.policy.flatten_extras:
@@ -285,7 +311,7 @@ class Judge:
         packages = self.selection.snapshot.packages
         members = [packages[i] for i in indices]
         wanted = {package.name for package in members} if names is None else set(names)
-        accepted: list[tuple[Waiver | Group, Condition | None]] = []
+        accepted: list[tuple[Acceptance, Condition | None]] = []
         left = cells
         for waiver in self.policy.waivers:
             if waiver.code != code or not wanted:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from distcycle.plan import Plan
+if TYPE_CHECKING:
+    from distcycle.plan import Plan
 
 __all__ = ["EMITTERS", "Emitter"]
 
@@ -42,4 +43,69 @@ class Emitter:
         return lacks
 
 
-EMITTERS: Mapping[str, Emitter] = {}
+EMITTERS: Mapping[str, Emitter] = {
+    emitter.name: emitter
+    for emitter in (
+        Emitter(
+            name="bazel",
+            title="groups for pip.parse and pip_parse of rules_python",
+            remedy="group",
+            cannot="a group holds on every platform and Python, and who needs one member of it"
+            " gets all",
+            module="distcycle.emitters.bazel",
+        ),
+        Emitter(
+            name="pycross",
+            title="ignored dependencies for rules_pycross",
+            remedy="cut",
+            cannot="a dependency is ignored on every platform, and cannot be moved to an extra",
+            module="distcycle.emitters.pycross",
+        ),
+        Emitter(
+            name="uv",
+            title="scoped excludes, or whole metadata, for pyproject.toml",
+            remedy="cut",
+            cannot="neither an exclude nor dependency-metadata has a platform",
+            module="distcycle.emitters.uv",
+        ),
+        Emitter(
+            name="pdm",
+            title="excludes for pyproject.toml",
+            remedy="cut",
+            cannot="an exclude has no package that requires, no version, no platform and no"
+            " extra: the excluded project is installed for nobody",
+            module="distcycle.emitters.pdm",
+        ),
+        Emitter(
+            name="pex",
+            title="overrides for the command lines of pex and pex3",
+            remedy="cut",
+            cannot="an override has no package that requires, no version and no extra: it"
+            " replaces all requirements on a project",
+            module="distcycle.emitters.pex",
+        ),
+        Emitter(
+            name="pixi",
+            title="overrides for pixi.toml",
+            remedy="cut",
+            cannot="an override has no package that requires and no version, and nothing is moved"
+            " to an extra: the project is required by nobody, the manifest included",
+            module="distcycle.emitters.pixi",
+        ),
+        Emitter(
+            name="nix",
+            title="an overlay for nixpkgs",
+            remedy="cut",
+            cannot="pythonRemoveDeps has no version, no platform and no extra, and takes the"
+            " beginning of a name for the name",
+            module="distcycle.emitters.nix",
+        ),
+        Emitter(
+            name="policy",
+            title="cuts, or groups, for distcycle.toml",
+            remedy="cut",
+            cannot="",
+            module="distcycle.emitters.policy",
+        ),
+    )
+}

@@ -70,7 +70,8 @@ def _verdict(report: Report) -> str:
         return "nothing could be judged"
     loops = _count(summary.components, "loop")
     accepted = f", {summary.accepted} accepted by policy" if summary.accepted else ""
-    return f"{loops}, {summary.deny} denied, {_count(summary.warn, 'warning')}{accepted}"
+    known = f", {_count(summary.known, 'known finding')} ignored" if summary.known else ""
+    return f"{loops}, {summary.deny} denied, {_count(summary.warn, 'warning')}{accepted}{known}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -87,13 +88,15 @@ class _Page:
 
     def lines(self) -> Iterator[str]:
         yield from self._head()
+        yield from self._changes()
         yield from self._opened()
-        for component in self.report.components:
+        shown = [c for c in self.report.components if self.all or not _is_known(c)]
+        for component in shown:
             yield ""
             yield from self._component(component)
-        if self.report.components:
+        if shown:
             yield ""
-            yield from self._table()
+            yield from self._table(shown)
         yield from self._findings()
         yield from self._near_misses()
         yield ""
@@ -177,7 +180,7 @@ class _Page:
     def _headline(
         self, severity: Severity, code: str, text: str, accepted_by: Rule | None = None
     ) -> Iterator[str]:
-        word = {None: str(severity), "waive": "waived", "group": "contained"}
+        word = {None: str(severity), "waive": "waived", "group": "contained", "baseline": "known"}
         label = f"{word[accepted_by.kind if accepted_by else None]}[{code}]"
         style = _STYLES[Severity.ALLOW if accepted_by else severity]
         first, *rest = self._wrap(f"{label} {text}")
@@ -204,6 +207,16 @@ class _Page:
             yield from self._wrap(f"judged on {named}")
         for note in self.report.notes:
             yield from self._wrap(f"note: {note}")
+
+    def _changes(self) -> Iterator[str]:
+        """What happened to loops since the state that the input is compared with."""
+        for change in self.report.changes:
+            yield ""
+            names = _listed(change.packages, self._most())
+            yield from self._wrap(f"{change.kind}[{change.code}] {names}")
+            yield from self._wrap(change.where, 2)
+            for detail in change.details:
+                yield from self._wrap(detail, 4)
 
     def _opened(self) -> Iterator[str]:
         """Loops that were there before the policy's cuts."""
@@ -241,7 +254,7 @@ class _Page:
         """Which rules accept the loop, and where, when not everywhere."""
         for finding in self.report.findings:
             rule = finding.accepted_by
-            if finding.component == component.id and rule is not None:
+            if finding.component == component.id and rule and rule.kind != "baseline":
                 verb = "contained by" if rule.kind == "group" else "waived by"
                 where = f"{rule.path}:{rule.line}" if rule.line else rule.path
                 part = "" if component.accepted_by else f" {self._where(finding)}"
@@ -281,10 +294,10 @@ class _Page:
                 yield from self._wrap(f"{source} {version or ''} requires {requirement}", 4)
                 yield from self._wrap(_evidence(edges), 6)
 
-    def _table(self) -> Iterator[str]:
+    def _table(self, components: Sequence[Component]) -> Iterator[str]:
         """Loops against platforms, with the Pythons on which each exists."""
         platforms = list(dict.fromkeys(row.platform for row in self.report.targets))
-        for component in self.report.components:
+        for component in components:
             names = [package.name for package in component.packages]
             yield from self._wrap(f"where {_listed(names, 4)}:", 0)
             width = max(map(len, platforms))
@@ -344,6 +357,10 @@ class _Page:
         yield from self._wrap(", ".join(parts))
         style = "1;31" if summary.deny else "1;32"
         yield self._paint(_verdict(self.report), style)
+
+
+def _is_known(component: Component) -> bool:
+    return component.accepted_by is not None and component.accepted_by.kind == "baseline"
 
 
 def _evidence(edges: Sequence[Edge]) -> str:

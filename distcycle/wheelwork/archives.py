@@ -10,6 +10,7 @@ https://packaging.python.org/specifications/binary-distribution-format/
 from __future__ import annotations
 
 import hashlib
+import io
 import lzma
 import re
 import stat
@@ -19,6 +20,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
 from packaging.tags import Tag
@@ -35,7 +37,7 @@ from distcycle.metadata.core import parse_metadata
 from distcycle.wheelwork.edits import Header, split_headers
 from distcycle.wheelwork.zips import extra_fields
 
-__all__ = ["Wheel", "parse_filename", "read_wheel"]
+__all__ = ["Wheel", "naming", "open_wheel", "parse_filename"]
 
 _TEXT_LIMIT_BYTES = 64 * 2**20
 _MEMBERS_LIMIT = 250_000
@@ -67,7 +69,7 @@ class Wheel:
     """An open wheel whose members are safe to unpack.
 
     Attributes:
-        filename: Its name.
+        path: The file, as the user named it.
         project: Its project.
         version: Its version.
         tags: Its tags.
@@ -78,7 +80,7 @@ class Wheel:
         archive: The same as an archive.
     """
 
-    filename: str
+    path: Path
     project: NormalizedName
     version: Version
     tags: frozenset[Tag]
@@ -99,6 +101,10 @@ class Wheel:
         """Project and version, for people."""
         return f"{self.project} {self.version}"
 
+    def has(self, name: str) -> bool:
+        """Whether there is a text of this name in its ``.dist-info`` folder."""
+        return f"{self.info}/{name}" in self.archive.NameToInfo
+
     def read(self, name: str) -> bytes:
         """A text in its ``.dist-info`` folder.
 
@@ -109,13 +115,17 @@ class Wheel:
             InputError: It is not there, damaged or far too large.
         """
         path = f"{self.info}/{name}"
-        if path not in self.archive.NameToInfo:
-            raise InputError(f"no {name} in {self.info}")
-        with _hostile(path), self.archive.open(path) as member:
+        if not self.has(name):
+            raise self.error(f"no {path} in it")
+        with naming(self.path), _hostile(path), self.archive.open(path) as member:
             data = member.read(_TEXT_LIMIT_BYTES + 1)
         if len(data) > _TEXT_LIMIT_BYTES:
-            raise InputError(f"larger than {_TEXT_LIMIT_BYTES // 2**20} MiB", key=path)
+            raise self.error(f"larger than {_TEXT_LIMIT_BYTES // 2**20} MiB", key=path)
         return data
+
+    def headers(self, name: str) -> list[Header]:
+        """The headers of a text in its ``.dist-info`` folder."""
+        return split_headers(self.read(name))[1]
 
     def digest(self, member: zipfile.ZipInfo) -> bytes:
         """The sha256 of a member's content.
@@ -124,14 +134,24 @@ class Wheel:
             InputError: It is damaged.
         """
         sha256 = hashlib.sha256()
-        with _hostile(member.filename), self.archive.open(member) as content:
+        with naming(self.path), _hostile(member.filename), self.archive.open(member) as content:
             while chunk := content.read(_CHUNK_BYTES):
                 sha256.update(chunk)
         return sha256.digest()
 
-    def headers(self, name: str) -> list[Header]:
-        """The headers of a text in its ``.dist-info`` folder."""
-        return split_headers(self.read(name))[1]
+    def error(self, problem: str, *, key: str | None = None) -> InputError:
+        """An error about this wheel."""
+        return InputError(problem, path=str(self.path), key=key)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name the wheel in errors that do not name a file yet."""
+    try:
+        yield
+    except InputError as error:
+        error.path = error.path or str(path)
+        raise
 
 
 @contextmanager
@@ -156,29 +176,40 @@ def parse_filename(filename: str) -> tuple[NormalizedName, Version, frozenset[Ta
     return project, version, tags
 
 
-def read_wheel(file: BinaryIO, filename: str) -> Wheel:
+@contextmanager
+def open_wheel(path: Path) -> Iterator[Wheel]:
     """Open a wheel and judge what is in it; no content is read but METADATA.
 
     Args:
-        file: The wheel, seekable; it must stay open as long as the result is used.
-        filename: Its name.
+        path: The wheel.
 
-    Returns:
-        The wheel.
+    Yields:
+        The wheel, for as long as the context lasts.
 
     Raises:
-        InputError: It is no wheel of that name, or a member must not be unpacked.
+        InputError: It cannot be opened, is no wheel of that name, or a member must not be unpacked.
     """
-    project, version, tags = parse_filename(filename)
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(error.strerror or str(error), path=str(path)) from None
+    with file:
+        with naming(path):
+            wheel = _judged(path, file)
+        yield wheel
+
+
+def _judged(path: Path, file: BinaryIO) -> Wheel:
+    project, version, tags = parse_filename(path.name)
     with _hostile():
         archive = zipfile.ZipFile(file)
         members = tuple(archive.infolist())
-    _judge_members(members)
+    _judge_members(members, file.seek(0, io.SEEK_END))
     info = _own_folder(members, ".dist-info", project)
     if info is None:
         raise InputError(f"no .dist-info folder of {project} in it")
     wheel = Wheel(
-        filename=filename,
+        path=path,
         project=project,
         version=version,
         tags=tags,
@@ -203,9 +234,11 @@ def _expect_same_identity(wheel: Wheel) -> None:
         raise InputError(f"expected METADATA of {wheel.label}, found that of {said}")
 
 
-def _judge_members(members: tuple[zipfile.ZipInfo, ...]) -> None:
+def _judge_members(members: tuple[zipfile.ZipInfo, ...], size_bytes: int) -> None:
     if len(members) > _MEMBERS_LIMIT:
         raise InputError(f"more than {_MEMBERS_LIMIT} members")
+    if sum(member.compress_size for member in members) > size_bytes:
+        raise InputError("refused: members that overlap")
     seen: set[str] = set()
     for member in members:
         name = member.orig_filename

@@ -1,4 +1,4 @@
-"""Requirement lines under extras: put under one, freed of one, joined with the condition of another.
+"""Requirement lines and extras: put under one, freed of one, joined with other conditions.
 
 Source: PEP 508, https://packaging.python.org/specifications/dependency-specifiers/
 """

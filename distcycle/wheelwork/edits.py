@@ -20,7 +20,14 @@ from distcycle.model import Extra, Requirement
 from distcycle.requirements import parse_requirement
 from distcycle.wheelwork.conditions import holds_without_extra, under_extra
 
-__all__ = ["Edit", "Header", "edit_metadata", "join_headers", "replace_requirements", "split_headers"]
+__all__ = [
+    "Edit",
+    "Header",
+    "edit_metadata",
+    "join_headers",
+    "replace_requirements",
+    "split_headers",
+]
 
 _START = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -11,19 +12,7 @@ from typing import BinaryIO
 
 from distcycle.errors import InputError
 
-__all__ = ["naming", "write_files"]
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Name the file in errors about its content."""
-    try:
-        yield
-    except InputError as error:
-        error.path = error.path or str(path)
-        raise
-    except OSError as error:
-        raise InputError(error.strerror or str(error), path=str(path)) from None
+__all__ = ["write_files"]
 
 
 def write_files(
@@ -42,16 +31,28 @@ def write_files(
     Raises:
         InputError: The disk refuses; no file is half-written, and none left under another name.
     """
-    with naming(out), ExitStack() as undo:
-        out.mkdir(parents=True, exist_ok=True)
-        placed: dict[Path, Path] = {}
-        for name, write in contents.items():
-            with tempfile.NamedTemporaryFile(dir=out, prefix=".new-", delete=False) as file:
-                temporary = Path(file.name)
-                undo.callback(temporary.unlink, missing_ok=True)
-                write(file)
-            shutil.copymode(like, temporary)
-            placed[temporary] = out / name
-        for temporary, target in placed.items():
-            temporary.replace(target)
+    try:
+        with ExitStack() as undo:
+            out.mkdir(parents=True, exist_ok=True)
+            placed: dict[Path, Path] = {}
+            for name, write in contents.items():
+                temporary = Path(undo.enter_context(_temporary(out, write)))
+                shutil.copymode(like, temporary)
+                placed[temporary] = out / name
+            for temporary, target in placed.items():
+                temporary.replace(target)
+    except OSError as error:
+        raise InputError(error.strerror or str(error), path=str(out)) from None
     return tuple(placed.values())
+
+
+@contextmanager
+def _temporary(out: Path, write: Callable[[BinaryIO], None]) -> Iterator[str]:
+    """A written file that is gone afterwards unless it was moved."""
+    handle, name = tempfile.mkstemp(dir=out, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+        yield name
+    finally:
+        Path(name).unlink(missing_ok=True)

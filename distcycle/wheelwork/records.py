@@ -79,7 +79,8 @@ def _row(fields: list[str], raw: str, line: int) -> Row:
         return Row("", "", "", raw)
     if len(fields) != 3:
         raise InputError(f"line {line}: expected three fields, found {len(fields)}", key="RECORD")
-    return Row(*fields, raw)
+    path, digest, size = fields
+    return Row(path, digest, size, raw)
 
 
 def rewrite_record(

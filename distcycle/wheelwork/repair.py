@@ -7,7 +7,7 @@ another order. Here every other member is copied as it stands.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -15,9 +15,9 @@ from typing import BinaryIO
 from packaging.version import Version
 
 from distcycle.errors import InputError
-from distcycle.wheelwork.archives import Wheel, read_wheel
+from distcycle.wheelwork.archives import Wheel, naming, open_wheel
 from distcycle.wheelwork.edits import Edit, edit_metadata
-from distcycle.wheelwork.outputs import naming, write_files
+from distcycle.wheelwork.outputs import write_files
 from distcycle.wheelwork.records import rewrite_record, row_of
 from distcycle.wheelwork.zips import ArchiveWriter
 
@@ -52,13 +52,24 @@ def repaired_version(version: Version) -> Version:
     return Version(f"{version.public}+{'.'.join(local)}")
 
 
-def edit_texts(texts: Texts, info: str, edits: Sequence[Edit]) -> Texts:
-    """Carry out edits and keep the version.
+def edit_texts(
+    texts: Texts,
+    info: str,
+    edits: Sequence[Edit],
+    *,
+    version: Version | None = None,
+    rename: Callable[[str], str] = str,
+    dropped: Sequence[str] = (),
+) -> Texts:
+    """Carry out edits.
 
     Args:
         texts: The wheel's texts.
         info: Its ``.dist-info`` folder.
         edits: What is to be done.
+        version: The version to claim; None for the one that stands.
+        rename: The new path of a present one.
+        dropped: Files that go.
 
     Returns:
         The new texts.
@@ -67,9 +78,9 @@ def edit_texts(texts: Texts, info: str, edits: Sequence[Edit]) -> Texts:
         InputError: An edit means no requirement of this wheel, or a text cannot be read.
     """
     path = f"{info}/METADATA"
-    metadata = edit_metadata(texts.metadata, edits)
-    changed = {path: row_of(path, metadata)}
-    return Texts(metadata=metadata, record=rewrite_record(texts.record, changed, str))
+    metadata = edit_metadata(texts.metadata, edits, version)
+    changed = {**dict.fromkeys(dropped), path: row_of(path, metadata)}
+    return Texts(metadata=metadata, record=rewrite_record(texts.record, changed, rename))
 
 
 def write_repaired(
@@ -97,8 +108,7 @@ def write_repaired(
         InputError: It cannot be read, must not be unpacked, is signed, does not require what an
             edit names, or the disk refuses. Nothing is left half-written.
     """
-    with naming(path), path.open("rb") as file:
-        wheel = read_wheel(file, path.name)
+    with open_wheel(path) as wheel, naming(path):
         repair = _Repair(wheel, edits, keep_version=keep_version, allow_signed=allow_signed)
         if (out / repair.filename).exists() and (out / repair.filename).samefile(path):
             raise InputError("the new wheel would replace it; choose another folder")
@@ -122,8 +132,8 @@ class _Repair:
     def filename(self) -> str:
         """The new wheel's name."""
         if self._version is None:
-            return self._wheel.filename
-        project, _, *rest = self._wheel.filename.split("-")
+            return self._wheel.path.name
+        project, _, *rest = self._wheel.path.name.split("-")
         return "-".join([project, str(self._version), *rest])
 
     def write(self, file: BinaryIO) -> None:
@@ -144,11 +154,16 @@ class _Repair:
 
     def _edit(self, edits: Sequence[Edit]) -> dict[str, bytes]:
         """The new texts, by the present paths."""
-        path = f"{self._wheel.info}/METADATA"
-        metadata = edit_metadata(self._wheel.read("METADATA"), edits, self._version)
-        changed = {name: None for name in self._wheel.signatures} | {path: row_of(path, metadata)}
-        record = rewrite_record(self._wheel.read("RECORD"), changed, self._rename)
-        return {path: metadata, f"{self._wheel.info}/RECORD": record}
+        wheel = self._wheel
+        texts = edit_texts(
+            Texts(metadata=wheel.read("METADATA"), record=wheel.read("RECORD")),
+            wheel.info,
+            edits,
+            version=self._version,
+            rename=self._rename,
+            dropped=wheel.signatures,
+        )
+        return {f"{wheel.info}/METADATA": texts.metadata, f"{wheel.info}/RECORD": texts.record}
 
     def _folders(self) -> list[str]:
         return [self._wheel.info, *([self._wheel.data] if self._wheel.data else [])]
