@@ -11,27 +11,29 @@ import difflib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import date, datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 from packaging.utils import canonicalize_name
 
 from distcycle.audit import Options, add_targets, judge
 from distcycle.baseline import baseline_of
 from distcycle.changes import find_changes
-from distcycle.cycles import TooManySets, find_components
+from distcycle.cycles import TooManySets
 from distcycle.errors import InputError, UnknownFormat
 from distcycle.findings import Report
 from distcycle.lines import find_lines
 from distcycle.markers import Atom, UnreadableMarker, atoms_of, parse_expression
 from distcycle.metadata import Library
+from distcycle.metadata import Options as LibraryOptions
 from distcycle.model import Facts, Snapshot, SyntaxKind
 from distcycle.plan import Plan
 from distcycle.policy import Policy
 from distcycle.readers import READERS, Document, decode_utf8, find_reader
-from distcycle.remedies import Remedy
 from distcycle.reporters import REPORTERS, View
 from distcycle.scope import Scope, choose_targets
 from distcycle.selection import Request, Selection, select
@@ -40,6 +42,7 @@ from distcycle.targets import PLATFORMS, Target, read_target
 __all__ = [
     "audit",
     "compare",
+    "emit",
     "explain_packages",
     "find_fixes",
     "find_input",
@@ -375,146 +378,71 @@ def audit(
     targets: Sequence[str | Target] = (),
     python_versions: Sequence[str] = (),
     policy: Policy | None = None,
-    request: Request | None = None,
+    extras: Iterable[str] = (),
+    groups: Iterable[str] = (),
+    all_extras: bool = False,
+    edges: Literal["wheel", "lock"] = "wheel",
+    offline: bool = False,
     library: Library | None = None,
-    max_cycles: int = 100,
+    today: date | None = None,
 ) -> Report:
-    """Judge one input.
+    """Judge one input, as ``distcycle audit`` does.
 
     Args:
         snapshot: The input.
         targets: Targets, or names as for ``--platform``; without any, every environment.
         python_versions: As for ``--python-version``.
-        policy: What weighs how much.
-        request: Extras and groups that are asked for, and whether wheels or the lock are believed.
-        library: Where METADATA comes from; None to judge on what the input says of itself.
-        max_cycles: How many loops to list in each component.
+        policy: What weighs how much, what is accepted, what is cut; None for the defaults.
+        extras: Extras of the project that are asked for.
+        groups: Dependency groups of the project that are asked for.
+        all_extras: Whether every extra is asked for.
+        edges: ``wheel`` to ask each wheel what it requires, ``lock`` to believe the lock.
+        offline: Whether to open no socket.
+        library: Where METADATA comes from; None for the index that pip uses here.
+        today: The date on which waivers are judged; None for today (UTC).
 
     Returns:
         The report.
 
     Raises:
-        DistcycleError: A target is not known, or a file is not the one that the input means.
+        DistcycleError: A target, extra or group is not known, or a file is not the one that the
+            input means.
     """
+    request = Request(
+        extras=frozenset(map(canonicalize_name, extras)),
+        groups=frozenset(map(canonicalize_name, groups)),
+        all_extras=all_extras,
+        edges=edges,
+    )
     scope = make_scope(
         snapshot, platforms=targets, python_versions=python_versions, request=request
     )
-    options = Options(request=scope.request, policy=policy or Policy(), max_cycles=max_cycles)
-    return judge_scope(scope, library, options)
-
-
-def explain_packages(
-    scope: Scope, library: Library | None, names: Sequence[str], view: View | None = None
-) -> str:
-    """Say why projects are in loops: hop by hop, from which root, and what would open them.
-
-    Args:
-        scope: What is judged.
-        library: Where facts come from; None to judge without any.
-        names: The projects.
-        view: Width, colours and verbosity.
-
-    Returns:
-        Text.
-
-    Raises:
-        InputError: The input has no package of a name.
-    """
-    from distcycle.explanations import explain
-    from distcycle.reporters.text import render_explanation
-    from distcycle.statements import row_of
-
-    known = {package.name for package in scope.snapshot.packages}
-    wanted = [canonicalize_name(name) for name in names]
-    for name in wanted:
-        if name not in known:
-            near = difflib.get_close_matches(name, sorted(known), 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise InputError(f"no package {name!r} in it{hint}", path=scope.snapshot.path)
-    selection, _ = gather(scope, library)
-    rows = [row_of(profile.target) for profile in selection.space.named]
-    explanations = explain(selection, wanted, max_cycles=100)
-    return "\n".join(render_explanation(e, rows, view or View()) for e in explanations)
-
-
-def find_fixes(
-    scope: Scope, library: Library | None, policy: Policy, *, to_extra: bool = False
-) -> tuple[list[Remedy], Plan]:
-    """Find what can be done about the loops that a policy's cuts leave.
-
-    Args:
-        scope: What is judged.
-        library: Where facts come from; None to judge without any.
-        policy: Its cuts are made first; what it calls droppable costs what it says.
-        to_extra: Whether the plan keeps requirements under an extra instead of dropping them.
-
-    Returns:
-        The remedies, component by component, and a plan for all of them.
-    """
-    from distcycle.remedies import find_remedies, make_plan
-    from distcycle.statements import Statements, row_of
-    from distcycle.verdicts import apply_cuts
-
-    selection, _ = gather(scope, library)
-    names = [package.name for package in scope.snapshot.packages]
-    found = find_components(selection.edges, names, selection.space.full, max_cycles=100)
-    cut = apply_cuts(selection, found, policy.cuts, 100)
-    rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
-    statements = Statements(cut.selection, rows)
-    remedies = find_remedies(cut.selection, cut.components, statements, policy)
-    plan = make_plan(cut.selection, cut.components, statements, policy, to_extra=to_extra)
-    return remedies, plan
-
-
-def read_policies(names: Sequence[str] = (), *, search: bool = True) -> Policy:
-    """Read the policies that are named, else the one that stands in the project.
-
-    Args:
-        names: Files, or ``builtin:NAME``; the later wins.
-        search: Whether to look for one when none is named: ``distcycle.toml``, else
-            ``[tool.distcycle]`` of pyproject.toml, from the working directory up to the root of
-            the repository.
-
-    Returns:
-        One policy.
-
-    Raises:
-        PolicyError: A policy has problems.
-        InputError: A policy cannot be read.
-    """
-    if not names and not search:
-        return Policy()
-    from distcycle.policy.find import find_policy, read_builtin
-    from distcycle.policy.parse import merge_policies
-
-    if not names:
-        found = find_policy(".")
-        return read_policy(found) if found else Policy()
-    return merge_policies(
-        [
-            read_builtin(builtin) if (builtin := _builtin_of(name)) else read_policy(name)
-            for name in names
-        ]
+    options = Options(
+        request=scope.request,
+        policy=policy or Policy(),
+        today=today or datetime.now(timezone.utc).date(),
     )
+    if library is not None or edges == "lock":
+        return judge_scope(scope, library, options)
+    with Library(LibraryOptions(offline=offline)) as own:
+        return judge_scope(scope, own, options)
 
 
-def _builtin_of(name: str) -> str | None:
-    kind, _, rest = name.partition(":")
-    return rest if kind == "builtin" else None
+def emit(plan: Plan, tool: str) -> str:
+    """Write a plan as input of another tool.
 
-
-def read_policy(path: str) -> Policy:
-    """Read one policy file, or the ``[tool.distcycle]`` table of a pyproject.toml.
+    Args:
+        plan: What is to be done; see :func:`find_fixes`.
+        tool: The tool, such as ``uv``.
 
     Raises:
-        PolicyError: The policy has problems; all are said at once.
-        InputError: It cannot be read.
+        InputError: Nothing is written for that tool.
     """
-    from distcycle.policy.parse import parse_policy
+    from distcycle.emitters import EMITTERS
 
-    text = read_text(path)
-    table = "tool.distcycle" if Path(path).name == "pyproject.toml" else None
-    return parse_policy(text, path=path, table=table)
+    if tool not in EMITTERS:
+        raise InputError(f"nothing is written for {tool!r}; expected one of {', '.join(EMITTERS)}")
+    return EMITTERS[tool].emit(plan)
 
 
 # Showing -----------------------------------------------------------------------------------------

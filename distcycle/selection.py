@@ -12,6 +12,7 @@ import itertools
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from packaging.markers import Marker
 from packaging.utils import NormalizedName
@@ -67,7 +68,7 @@ class Request:
     extras: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
     all_extras: bool = False
-    edges: str = "wheel"
+    edges: Literal["wheel", "lock"] = "wheel"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ _MEMBERS_SHOWN = 12
 _LIKE_FINDINGS_SHOWN = 3
 _NEAR_MISSES_SHOWN = 3
 _BREAKERS_SHOWN = 6
+_LONGEST_REQUIREMENT = 160
 
 
 def render(report: Report, view: View) -> str:
@@ -291,7 +292,8 @@ class _Page:
                 by_text[edge.source, edge.requirement].append(edge)
             for (source, requirement), edges in by_text.items():
                 version = versions.get(source.partition("[")[0])
-                yield from self._wrap(f"{source} {version or ''} requires {requirement}", 4)
+                text = requirement if self.all else _cut(requirement)
+                yield from self._wrap(f"{source} {version or ''} requires {text}", 4)
                 yield from self._wrap(_evidence(edges), 6)
 
     def _table(self, components: Sequence[Component]) -> Iterator[str]:
@@ -357,6 +359,13 @@ class _Page:
         yield from self._wrap(", ".join(parts))
         style = "1;31" if summary.deny else "1;32"
         yield self._paint(_verdict(self.report), style)
+
+
+def _cut(requirement: str) -> str:
+    """A requirement without the tail of a marker that nobody would read."""
+    if len(requirement) <= _LONGEST_REQUIREMENT:
+        return requirement
+    return requirement[: _LONGEST_REQUIREMENT - 4].rpartition(" ")[0] + " ..."
 
 
 def _is_known(component: Component) -> bool:
