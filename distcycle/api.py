@@ -20,12 +20,12 @@ from typing import Literal
 
 from packaging.utils import canonicalize_name
 
-from distcycle.audit import Options, add_targets, judge
 from distcycle.baseline import baseline_of
 from distcycle.changes import find_changes
-from distcycle.cycles import TooManySets
+from distcycle.cycles import TooManySets, find_components
 from distcycle.errors import InputError, UnknownFormat
 from distcycle.findings import Report
+from distcycle.judgement import Options, add_targets, judge
 from distcycle.lines import find_lines
 from distcycle.markers import Atom, UnreadableMarker, atoms_of, parse_expression
 from distcycle.metadata import Library
@@ -34,6 +34,7 @@ from distcycle.model import Facts, Snapshot, SyntaxKind
 from distcycle.plan import Plan
 from distcycle.policy import Policy
 from distcycle.readers import READERS, Document, decode_utf8, find_reader
+from distcycle.remedies import Remedy
 from distcycle.reporters import REPORTERS, View
 from distcycle.scope import Scope, choose_targets
 from distcycle.selection import Request, Selection, select
@@ -443,6 +444,120 @@ def emit(plan: Plan, tool: str) -> str:
     if tool not in EMITTERS:
         raise InputError(f"nothing is written for {tool!r}; expected one of {', '.join(EMITTERS)}")
     return EMITTERS[tool].emit(plan)
+
+
+def explain_packages(
+    scope: Scope, library: Library | None, names: Sequence[str], view: View | None = None
+) -> str:
+    """Say why projects are in loops: hop by hop, from which root, and what would open them.
+
+    Args:
+        scope: What is judged.
+        library: Where facts come from; None to judge without any.
+        names: The projects.
+        view: Width, colours and verbosity.
+
+    Returns:
+        Text.
+
+    Raises:
+        InputError: The input has no package of a name.
+    """
+    from distcycle.explanations import explain
+    from distcycle.reporters.text import render_explanation
+    from distcycle.statements import row_of
+
+    known = {package.name for package in scope.snapshot.packages}
+    wanted = [canonicalize_name(name) for name in names]
+    for name in wanted:
+        if name not in known:
+            near = difflib.get_close_matches(name, sorted(known), 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InputError(f"no package {name!r} in it{hint}", path=scope.snapshot.path)
+    selection, _ = gather(scope, library)
+    rows = [row_of(profile.target) for profile in selection.space.named]
+    explanations = explain(selection, wanted, max_cycles=100)
+    return "\n".join(render_explanation(e, rows, view or View()) for e in explanations)
+
+
+def find_fixes(
+    scope: Scope, library: Library | None, policy: Policy, *, to_extra: bool = False
+) -> tuple[list[Remedy], Plan]:
+    """Find what can be done about the loops that a policy's cuts leave.
+
+    Args:
+        scope: What is judged.
+        library: Where facts come from; None to judge without any.
+        policy: Its cuts are made first; what it calls droppable costs what it says.
+        to_extra: Whether the plan keeps requirements under an extra instead of dropping them.
+
+    Returns:
+        The remedies, component by component, and a plan for all of them.
+    """
+    from distcycle.remedies import find_remedies, make_plan
+    from distcycle.statements import Statements, row_of
+    from distcycle.verdicts import apply_cuts
+
+    selection, _ = gather(scope, library)
+    names = [package.name for package in scope.snapshot.packages]
+    found = find_components(selection.edges, names, selection.space.full, max_cycles=100)
+    cut = apply_cuts(selection, found, policy.cuts, 100)
+    rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
+    statements = Statements(cut.selection, rows)
+    remedies = find_remedies(cut.selection, cut.components, statements, policy)
+    plan = make_plan(cut.selection, cut.components, statements, policy, to_extra=to_extra)
+    return remedies, plan
+
+
+def read_policies(names: Sequence[str] = (), *, search: bool = True) -> Policy:
+    """Read the policies that are named, else the one that stands in the project.
+
+    Args:
+        names: Files, or ``builtin:NAME``; the later wins.
+        search: Whether to look for one when none is named: ``distcycle.toml``, else
+            ``[tool.distcycle]`` of pyproject.toml, from the working directory up to the root of
+            the repository.
+
+    Returns:
+        One policy.
+
+    Raises:
+        PolicyError: A policy has problems.
+        InputError: A policy cannot be read.
+    """
+    if not names and not search:
+        return Policy()
+    from distcycle.policy.find import find_policy, read_builtin
+    from distcycle.policy.parse import merge_policies
+
+    if not names:
+        found = find_policy(".")
+        return read_policy(found) if found else Policy()
+    return merge_policies(
+        [
+            read_builtin(builtin) if (builtin := _builtin_of(name)) else read_policy(name)
+            for name in names
+        ]
+    )
+
+
+def _builtin_of(name: str) -> str | None:
+    kind, _, rest = name.partition(":")
+    return rest if kind == "builtin" else None
+
+
+def read_policy(path: str) -> Policy:
+    """Read one policy file, or the ``[tool.distcycle]`` table of a pyproject.toml.
+
+    Raises:
+        PolicyError: The policy has problems; all are said at once.
+        InputError: It cannot be read.
+    """
+    from distcycle.policy.parse import parse_policy
+
+    text = read_text(path)
+    table = "tool.distcycle" if Path(path).name == "pyproject.toml" else None
+    return parse_policy(text, path=path, table=table)
 
 
 # Showing -----------------------------------------------------------------------------------------

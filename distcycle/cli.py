@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from datetime import date
     from typing import TextIO, TypeAlias
 
-    from distcycle.audit import Options
     from distcycle.emitters import Emitter
     from distcycle.findings import Report, Severity
+    from distcycle.judgement import Options
     from distcycle.metadata import Library
     from distcycle.model import Snapshot
     from distcycle.policy import Policy
@@ -419,8 +419,8 @@ def _run_audit(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from distcycle import api
-    from distcycle.audit import combine
     from distcycle.baseline import baseline_of, dump_baseline
+    from distcycle.judgement import combine
 
     judgement = _judgement(options)
     reports = []
@@ -441,7 +441,7 @@ def _run_diff(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from distcycle import api
-    from distcycle.audit import combine
+    from distcycle.judgement import combine
 
     judgement = _judgement(options)
     reports = []
@@ -474,8 +474,8 @@ def _judgement(options: argparse.Namespace) -> Options:
     from datetime import datetime, timezone
 
     from distcycle import api
-    from distcycle.audit import Options
     from distcycle.baseline import parse_baseline
+    from distcycle.judgement import Options
 
     baseline = None
     if options.baseline and not options.write_baseline:

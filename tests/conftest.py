@@ -14,6 +14,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("thorough", max_examples=3_000, deadline=None)
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

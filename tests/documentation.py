@@ -101,6 +101,8 @@ def _type(value: dict[str, Any]) -> str:
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
         return _SIMPLE.get(name) or f"[{name}](#{name})"
+    if "anyOf" in value:
+        return " or ".join(map(_type, value["anyOf"]))
     if "const" in value:
         return f"`{value['const']}`"
     if "enum" in value:

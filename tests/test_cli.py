@@ -126,7 +126,7 @@ def test_an_audit_without_network_imports_no_http_library(lock: Path) -> None:
         "print(*sys.modules)"
     )
     loaded = set(output_of(program).split())
-    assert "distcycle.audit" in loaded
+    assert "distcycle.judgement" in loaded
     assert not loaded & {"requests", "urllib3"}
 
 

@@ -36,6 +36,8 @@ RECORDS = {
     "summary": findings.Summary,
     "component": findings.Component,
     "member": findings.Member,
+    "rule": findings.Rule,
+    "opened": findings.Opened,
     "edge": findings.Edge,
     "cycle": findings.Cycle,
     "variant": findings.Variant,

@@ -50,7 +50,9 @@ def find_calls(text: str) -> tuple[Call, ...]:
             warnings.simplefilter("ignore")  # escapes that Python dislikes are Starlark's affair
             tree = ast.parse(text)
             constants = dict(_constants(tree))
-            calls = [_read(node, constants) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            calls = [
+                _read(node, constants) for node in ast.walk(tree) if isinstance(node, ast.Call)
+            ]
     except SyntaxError as error:
         raise ValueError(f"cannot be told: line {error.lineno}: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError):

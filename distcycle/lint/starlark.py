@@ -213,7 +213,7 @@ class _File:
             computed = "it may be among the arguments behind **"
         yield Declaration(
             kind="bzlmod" if is_tag else "workspace",
-            call=self.text[first.start : called.span.end],
+            call=self.text[first.start : called.end],
             hub=self._string(keywords.get(hub)),
             python_version=self._string(keywords.get("python_version")),
             locks=tuple(self._labels(keywords)),
@@ -294,7 +294,7 @@ class _File:
         before, after, tail = self._comments(span, texts)
 
         def member(token: Token) -> Member:
-            start = token.span.start
+            start = token.start
             return Member(
                 name=token.string,
                 span=token.span,
@@ -330,7 +330,7 @@ class _File:
         for label in labels:
             if label.string in seen:
                 problem = f"group {label.string!r} stands twice in one dictionary"
-                raise InputError(problem, path=self.path, line=label.span.line)
+                raise InputError(problem, path=self.path, line=label.line)
             seen.add(label.string)
 
     def _comments(
@@ -341,21 +341,21 @@ class _File:
         after: dict[int, list[str]] = defaultdict(list)
         tail = []
         at = 0
-        for comment, place in self.tokens.comments:
-            if not span.start < place.start < span.end:
+        for comment in self.tokens.comments:
+            if not span.start < comment.start < span.end:
                 continue
-            while at < len(texts) and texts[at].span.start < place.start:
+            while at < len(texts) and texts[at].start < comment.start:
                 at += 1
-            if at and texts[at - 1].span.line == place.line:
-                after[texts[at - 1].span.start].append(comment)
+            if at and texts[at - 1].line == comment.line:
+                after[texts[at - 1].start].append(comment.text)
             elif at < len(texts):
-                before[texts[at].span.start].append(comment)
+                before[texts[at].start].append(comment.text)
             else:
-                tail.append(comment)
+                tail.append(comment.text)
         return before, after, tuple(tail)
 
     def _show(self, part: _Part) -> str:
         """An expression as written, cut short."""
-        start, end = self.items[part.start].span.start, self.items[part.end - 1].span.end
+        start, end = self.items[part.start].start, self.items[part.end - 1].end
         text = " ".join(self.text[start:end].split())
         return text if len(text) <= _LONGEST_EXPRESSION else f"{text[:_LONGEST_EXPRESSION]}..."

@@ -13,16 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import NamedTuple
 
 from distcycle.errors import InputError
 
 __all__ = ["Span", "Token", "Tokens", "tokenize"]
 
-_LARGEST = 2 << 20
-_CLOSES = {"(": ")", "[": "]", "{": "}"}
-
-Kind = Literal["string", "name", "number", "operator", "newline"]
+_LARGEST = 1 << 20
+_OPENS = {"(": ")", "[": "]", "{": "}"}
+_CLOSES = frozenset(_OPENS.values())
 
 _TOKEN = re.compile(
     r"""
@@ -40,6 +39,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_BREAK = re.compile(r"\r\n|\r|\n")
 _QUOTED = re.compile(r"""[rRbB]*(?P<quotes>\"{3}|'{3}|"|')(?P<value>.*)(?P=quotes)""", re.DOTALL)
 
 
@@ -60,13 +60,29 @@ class Span:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token, but for comments and white space; a newline counts only outside all brackets."""
+class Token(NamedTuple):
+    """A token or a comment; white space is none, nor is a newline inside brackets.
 
-    kind: Kind
+    Attributes:
+        kind: ``string``, ``name``, ``number``, ``operator``, ``newline`` or ``comment``.
+        text: The token as written.
+        line: As in :class:`Span`, like the next three.
+        column: See there.
+        start: See there.
+        end: See there.
+    """
+
+    kind: str
     text: str
-    span: Span
+    line: int
+    column: int
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return Span(line=self.line, column=self.column, start=self.start, end=self.end)
 
     @property
     def string(self) -> str:
@@ -82,12 +98,12 @@ class Tokens:
     Attributes:
         items: The tokens in order; the last is a newline.
         closes: For each opening bracket's index that of the bracket which closes it.
-        comments: The comments, ``#`` included.
+        comments: The comments in order.
     """
 
     items: tuple[Token, ...]
     closes: dict[int, int]
-    comments: tuple[tuple[str, Span], ...]
+    comments: tuple[Token, ...]
 
     def split(self, opening: int) -> Iterator[tuple[int, int]]:
         """Yield what stands between commas in a pair of brackets.
@@ -126,37 +142,33 @@ def tokenize(text: str, *, path: str) -> Tokens:
     if len(text) > _LARGEST:
         raise InputError(f"larger than {_LARGEST >> 20} MiB, as no Bazel file is", path=path)
     items: list[Token] = []
-    comments: list[tuple[str, Span]] = []
+    comments: list[Token] = []
     closes: dict[int, int] = {}
     opened: list[int] = []
-    for kind, word, span in _scan(text, path):
-        if kind == "comment":
-            comments.append((word, span))
+    for token in _scan(text, path):
+        if token.kind == "comment":
+            comments.append(token)
             continue
-        if kind == "newline" and opened:
-            continue
-        if word in _CLOSES and kind == "operator":
+        if token.text in _OPENS:
             opened.append(len(items))
-        elif word in _CLOSES.values() and kind == "operator":
-            expected = _CLOSES[items[opened[-1]].text] if opened else "no bracket"
-            if word != expected:
-                problem = f"not Starlark: expected {expected}, found {word}"
-                raise InputError(problem, path=path, line=span.line)
+        elif token.text in _CLOSES:
+            expected = _OPENS[items[opened[-1]].text] if opened else "no bracket"
+            if token.text != expected:
+                problem = f"not Starlark: expected {expected}, found {token.text}"
+                raise InputError(problem, path=path, line=token.line)
             closes[opened.pop()] = len(items)
-        items.append(Token(kind, word, span))  # type: ignore[arg-type]
+        elif token.kind == "newline" and opened:
+            continue
+        items.append(token)
     if opened:
         first = items[opened[-1]]
-        raise InputError(
-            f"not Starlark: {first.text} is not closed", path=path, line=first.span.line
-        )
-    end = len(text)
-    line = items[-1].span.line if items else 1
-    items.append(Token("newline", "", Span(line=line, column=1, start=end, end=end)))
+        raise InputError(f"not Starlark: {first.text} is not closed", path=path, line=first.line)
+    items.append(Token("newline", "", items[-1].line if items else 1, 1, len(text), len(text)))
     return Tokens(tuple(items), closes, tuple(comments))
 
 
-def _scan(text: str, path: str) -> Iterator[tuple[str, str, Span]]:
-    """Yield kind, text and place of everything but white space."""
+def _scan(text: str, path: str) -> Iterator[Token]:
+    """Yield everything but white space."""
     at = begins = 1 if text.startswith("\ufeff") else 0
     line = 1
     while at < len(text):
@@ -164,12 +176,11 @@ def _scan(text: str, path: str) -> Iterator[tuple[str, str, Span]]:
         if match is None:
             what = "a string is not closed" if text[at] in "\"'" else f"unexpected {text[at]!r}"
             raise InputError(f"not Starlark: {what}", path=path, line=line)
-        kind, word = match.lastgroup or "", match[0]
+        kind, word, end = match.lastgroup or "", match[0], match.end()
         if kind != "skip":
-            span = Span(line=line, column=at - begins + 1, start=at, end=match.end())
-            yield kind, word, span
-        at = match.end()
-        breaks = list(re.finditer(r"\r\n|\r|\n", word))
-        if breaks:
+            yield Token(kind, word, line, at - begins + 1, at, end)
+        if "\n" in word or "\r" in word:
+            breaks = list(_BREAK.finditer(word))
             line += len(breaks)
-            begins = match.start() + breaks[-1].end()
+            begins = at + breaks[-1].end()
+        at = end
