@@ -75,9 +75,10 @@ def read(document: Document) -> Snapshot:
     text = decode_utf8(document)
     fields = parse_toml(text, path=document.path)
     metadata = _check(fields)
-    lock = _Lock(fields, metadata)
-    packages = merge_extras([lock.read_entry(entry) for entry in fields.tables("package")])
     pyproject = parse_pyproject(document)
+    excluded = _read_excludes(pyproject) if pyproject else frozenset()
+    lock = _Lock(fields, metadata, excluded)
+    packages = merge_extras([lock.read_entry(entry) for entry in fields.tables("package")])
     project = None if pyproject is None else read_pdm_project(pyproject)
     own = project.as_package(packages) if project else None
     requires_python, environments = _read_targets(metadata, pyproject, lock.problems)
@@ -85,7 +86,7 @@ def read(document: Document) -> Snapshot:
         path=document.path,
         kind="pdm-lock",
         packages=(*packages, own) if own else tuple(packages),
-        roots=_locked_roots(project, metadata) if project else None,
+        roots=_locked_roots(project, metadata, excluded) if project else None,
         requires_python=requires_python,
         environments=environments,
         amendments=tuple(_read_amendments(pyproject, lock.problems)) if pyproject else (),
@@ -120,9 +121,13 @@ class _Lock:
     Args:
         fields: The whole file.
         metadata: Its ``[metadata]``; before 4.3 the files are listed there, by name and version.
+        excluded: Projects that PDM installs for nobody; requirements on them stay in the lock.
     """
 
-    def __init__(self, fields: Fields, metadata: Fields) -> None:
+    def __init__(
+        self, fields: Fields, metadata: Fields, excluded: frozenset[NormalizedName]
+    ) -> None:
+        self.excluded = excluded
         self.problems = Problems(fields.path)
         self.folder = posixpath.dirname(fields.path.replace("\\", "/"))
         self.files = metadata.table("files")
@@ -161,7 +166,8 @@ class _Lock:
                 problem: str | None = requirement
             else:
                 problem = requirement.problem
-                yield requirement
+                if requirement.name not in self.excluded:
+                    yield requirement
             if problem is not None:
                 self.problems.found.append(_unreadable(problem, place, name))
 
@@ -267,13 +273,21 @@ def _specifier(text: str) -> SpecifierSet | None:
     return parse_specifier(text) if text else None
 
 
-def _locked_roots(project: Project, metadata: Fields) -> tuple[Root, ...]:
+def _locked_roots(
+    project: Project, metadata: Fields, excluded: frozenset[NormalizedName]
+) -> tuple[Root, ...]:
     """The roots of the groups that the lock was made for; an extra counts as a group."""
+    roots = tuple(root for root in project.roots if root.requirement.name not in excluded)
     locked = metadata.strings("groups")
     names = {canonicalize_name(name) for name in locked}
     if not names or any(name in {"*", ":all"} for name in locked):
-        return tuple(project.roots)
-    return tuple(root for root in project.roots if (root.extra or root.group or "default") in names)
+        return roots
+    return tuple(root for root in roots if (root.extra or root.group or "default") in names)
+
+
+def _read_excludes(pyproject: Fields) -> frozenset[NormalizedName]:
+    resolution = pyproject.table("tool").table("pdm").table("resolution")
+    return frozenset(map(canonicalize_name, resolution.strings("excludes")))
 
 
 def _read_amendments(pyproject: Fields, problems: Problems) -> Iterator[Amendment]:

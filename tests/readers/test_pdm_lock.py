@@ -342,6 +342,21 @@ def test_excludes_and_overrides_are_amendments() -> None:
     assert [p.place.key for p in snapshot.problems] == ["tool.pdm.resolution.overrides.bad"]
 
 
+def test_what_is_excluded_is_installed_for_nobody() -> None:
+    """PDM leaves requirements on it in the lock, those of the project itself among them."""
+    pyproject = """
+        [project]
+        name = "app"
+        dependencies = ["alpha", "Beta>=1"]
+        [tool.pdm.resolution]
+        excludes = ["beta"]
+        """
+    text = entry(rest='dependencies = ["beta==1; sys_platform == \'linux\'", "gamma"]')
+    snapshot = lock(text, pyproject=pyproject)
+    assert [r.requirement.name for r in snapshot.roots or ()] == ["alpha"]
+    assert [r.name for r in snapshot.packages[0].requirements or ()] == ["gamma"]
+
+
 @pytest.mark.parametrize(
     "pyproject", [None, "[tool.ruff]\n", "[project]\nname='a'\ndynamic=['dependencies']\n"]
 )
