@@ -242,8 +242,8 @@ _DROPPABLE = Section(
 
 _AUDIT = Section(
     name="audit",
-    meaning="Options of `distcycle audit`, by their long names. What the command line says goes "
-    "before them.",
+    meaning="Options of `distcycle audit`, by their long names. They are checked, and not used "
+    "yet: the command line alone decides.",
     keys=OPTIONS,
 )
 
