@@ -6,6 +6,7 @@ This is what the command line and Python callers use; no exception but
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import difflib
 import os
@@ -49,6 +50,7 @@ __all__ = [
     "find_input",
     "gather",
     "judge_scope",
+    "lint_bazel",
     "make_scope",
     "read",
     "read_environment",
@@ -356,6 +358,13 @@ def judge_scope(scope: Scope, library: Library | None, options: Options) -> Repo
         library: Where facts come from; None to judge without any.
         options: How to judge.
     """
+    return _judge_scope(scope, library, options)[0]
+
+
+def _judge_scope(
+    scope: Scope, library: Library | None, options: Options
+) -> tuple[Report, tuple[Selection, ...]]:
+    """Judge an input, and say what was selected for that."""
     selection, facts = gather(scope, library)
     try:
         report = judge(selection, options)
@@ -368,9 +377,47 @@ def judge_scope(scope: Scope, library: Library | None, options: Options) -> Repo
     located = {profile.target.name for profile in selection.space.named}
     beside = [target for target in scope.targets if target.name not in located]
     if not beside:
-        return report
-    selection, _ = gather(scope.listed(beside), library)
-    return add_targets(report, judge(selection, options))
+        return report, (selection,)
+    others, _ = gather(scope.listed(beside), library)
+    return add_targets(report, judge(others, options)), (selection, others)
+
+
+def lint_bazel(
+    path: str,
+    scope: Scope,
+    library: Library | None,
+    options: Options,
+    *,
+    hubs: Sequence[str] = (),
+    fix: bool = False,
+) -> Report:
+    """Compare the groups that a Bazel file declares with the loops of a lock.
+
+    Args:
+        path: A MODULE.bazel, WORKSPACE or .bzl file.
+        scope: The lock, and where it is judged.
+        library: Where facts come from; None to judge without any.
+        options: How to judge.
+        hubs: The hubs that read the lock; without any they are told by the lock's name.
+        fix: Whether to write the literals of groups that have faults anew, in place.
+
+    Returns:
+        The report on the file as it then is.
+
+    Raises:
+        InputError: The file cannot be read or written, has no such hub, or computes its groups.
+    """
+    from distcycle.lint import Lock, lint_bazel, report_of
+
+    data = _read_bytes(Path(path), path)
+    mark = "\ufeff" if data.startswith(codecs.BOM_UTF8) else ""
+    text = decode_utf8(Document(path=path, data=data))
+    report, selections = _judge_scope(scope, library, options)
+    lock = Lock.of_report(report, selections, location=os.path.abspath(scope.snapshot.path))
+    linted = lint_bazel(text, lock, options.policy, path=path, hubs=hubs, fix=fix)
+    if linted.text != text:
+        write_text(path, mark + linted.text)
+    return report_of(linted, report, path=path)
 
 
 def audit(

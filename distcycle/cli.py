@@ -88,6 +88,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     _add_diff(commands)
     _add_explain(commands)
     _add_fix(commands, _tools() if "fix" in words else "")
+    _add_lint(commands)
     _add_bundle(commands)
     _add_policy(commands)
     _add_targets(commands)
@@ -244,6 +245,26 @@ def _add_fix(commands: Commands, tools: str) -> None:
         "--to-extra", action="store_true", help="keep requirements under an extra, drop none"
     )
     _add_view_options(command)
+
+
+def _add_lint(commands: Commands) -> None:
+    lint = commands.add_parser("lint", help="check what a build system's files say of loops")
+    kinds = lint.add_subparsers(title="kinds", metavar="KIND", required=True)
+    command = _add_command(
+        kinds,
+        "bazel",
+        "compare the groups of a Bazel file with the loops of its lock, extras flattened",
+        _run_lint_bazel,
+        "distcycle lint bazel MODULE.bazel --lock requirements_lock.txt",
+    )
+    command.add_argument("file", metavar="FILE", help="MODULE.bazel, WORKSPACE or a .bzl file")
+    command.add_argument("--lock", required=True, metavar="LOCK", help=_INPUT_HELP)
+    command.add_argument(
+        "--hub", action="append", default=[], metavar="NAME", help="a hub that reads the lock"
+    )
+    command.add_argument("--fix", action="store_true", help="write the groups anew, in place")
+    _add_judgement_options(command)
+    command.set_defaults(baseline=None, write_baseline=None)
 
 
 def _add_policy_options(group: argparse._ActionsContainer) -> None:
@@ -428,7 +449,7 @@ def _run_audit(options: argparse.Namespace) -> int:
         for snapshot in _snapshots(options):
             scope = _scope(snapshot, options, judgement.request)
             reports.append(api.judge_scope(scope, library, judgement))
-    report = replace(combine(reports), command=_command("audit", options))
+    report = replace(combine(reports), command=_command(["audit", *options.inputs], options))
     if options.write_baseline:
         known = baseline_of(report.findings, path=options.write_baseline)
         api.write_text(options.write_baseline, dump_baseline(known))
@@ -450,7 +471,7 @@ def _run_diff(options: argparse.Namespace) -> int:
             before = _scope(old, options, judgement.request)
             after = _scope(new, options, judgement.request)
             reports.append(api.compare(before, after, library, judgement, name=name))
-    report = replace(combine(reports), command=_command("diff", options))
+    report = replace(combine(reports), command=_command(["diff", *options.inputs], options))
     return _show_report(report, options, judgement)
 
 
@@ -554,6 +575,25 @@ def _run_fix(options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(emitter.emit(plan))
     return 0
+
+
+def _run_lint_bazel(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from distcycle import api
+
+    if options.python:
+        raise InputError("--python names an environment; what is compared with is --lock")
+    judgement = _judgement(options)
+    snapshot = api.read(options.lock, kind=options.input_kind)
+    with _library(options) as library:
+        scope = _scope(snapshot, options, judgement.request)
+        report = api.lint_bazel(
+            options.file, scope, library, judgement, hubs=options.hub, fix=options.fix
+        )
+    words = ["lint", "bazel", options.file, "--lock", options.lock]
+    words += [word for hub in options.hub for word in ("--hub", hub)]
+    return _show_report(replace(report, command=_command(words, options)), options, judgement)
 
 
 def _emitter(options: argparse.Namespace) -> Emitter | None:
@@ -744,9 +784,9 @@ def _wants_color(choice: str, stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _command(name: str, options: argparse.Namespace) -> str:
+def _command(words: Sequence[str], options: argparse.Namespace) -> str:
     """The command that makes the same report again; where facts come from is left out."""
-    words = ["distcycle", name, *options.inputs]
+    words = ["distcycle", *words]
     words += ["--since", options.since] if getattr(options, "since", None) else []
     words += ["--baseline", options.baseline] if options.baseline else []
     for flag, values in (

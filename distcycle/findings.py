@@ -140,6 +140,30 @@ CODES: Mapping[str, Code] = {
             "Hold the bound elsewhere, such as in the project's own requirements or constraints.",
         ),
         Code(
+            "group-incomplete",
+            "A loop is held by no declared group as a whole, so that the build fails.",
+            _D,
+            "Add the members that are named; 'distcycle lint bazel --fix' does.",
+        ),
+        Code(
+            "group-excess",
+            "A declared group names a package that is not in its loop.",
+            _D,
+            "Take it out of the group: whoever depends on one member gets all.",
+        ),
+        Code(
+            "group-overlap",
+            "Declared groups have a package in common, or one has it twice.",
+            _D,
+            "Name each package once; groups whose loops meet are one group.",
+        ),
+        Code(
+            "group-absent",
+            "A declared group names a package that the lock does not have.",
+            _D,
+            "Take the name out of the group, or correct it.",
+        ),
+        Code(
             "unused-waiver",
             "A waiver matches nothing, or names a package that is not in the input.",
             _W,

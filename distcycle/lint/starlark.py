@@ -22,6 +22,7 @@ ATTRIBUTE = "experimental_requirement_cycles"
 _RULES = frozenset({"pip_parse", "multi_pip_parse", "pip_repository"})
 _LOCKS = re.compile(r"requirements_(?:lock|darwin|linux|windows|by_platform)|uv_lock")
 _LONGEST_EXPRESSION = 60
+_PLAIN = re.compile(r"""[^"'\\\r\n]*""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,6 +323,9 @@ class _File:
             if end - start != 1 or self.items[start].kind != "string":
                 raise _Computed(f"{self._show(_Part(start, end))} is no literal string")
             members.append(self.items[start])
+        for token in (label, *members):
+            if not _PLAIN.fullmatch(token.string):
+                raise _Computed(f"{token.text} is no plain string")
         return label, members
 
     def _refuse_duplicates(self, labels: list[Token]) -> None:
