@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from itertools import product
 
 from hypothesis import settings
@@ -46,14 +47,31 @@ LINUX = {
 }
 
 
+class _Sample(Target):
+    """A target that shows all that decides, and not its hundreds of tags, when a test fails."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{self.name} {dict(self.environment)}"
+
+
+def _sample(target: Target) -> Target:
+    return _Sample(**{field.name: getattr(target, field.name) for field in fields(target)})
+
+
 def place(values: Mapping[str, str] = LINUX, **changed: str) -> Target:
     """One made-up environment; its python_version follows from its python_full_version."""
     environment = {**LINUX, **values, **changed}
     minor = ".".join(environment["python_full_version"].split(".")[:2])
-    return custom_target({**environment, "python_version": minor}, ["py3-none-any"])
+    return _sample(custom_target({**environment, "python_version": minor}, ["py3-none-any"]))
 
 
-TABLE = tuple(make_target(p, python) for p, python in product(PLATFORMS, PYTHONS) if p.has(python))
+TABLE = tuple(
+    _sample(make_target(platform, python))
+    for platform, python in product(PLATFORMS, PYTHONS)
+    if platform.has(python)
+)
 """Every target that has a name."""
 
 _PLATFORMS = [

@@ -21,7 +21,7 @@ from distcycle.wheels import choose
 
 
 def space_of(markers: Sequence[Marker], wheel_tags: Sequence[str] | None = None) -> Space:
-    space = whole_space(list(map(str, markers)), wheel_tags=wheel_tags, named=TABLE)
+    space = whole_space(list(map(str, markers)), wheel_tags=wheel_tags)
     for marker in markers:
         space.condition(marker)
     return space
@@ -130,7 +130,7 @@ def test_conflicting_choices_are_an_axis_of_their_own() -> None:
 # Laws --------------------------------------------------------------------------------------------
 
 
-@examples(150)
+@examples(100)
 @given(
     markers=st.lists(MARKERS, min_size=1, max_size=4),
     targets=st.lists(TARGETS, min_size=5, max_size=15),
@@ -144,13 +144,13 @@ def test_every_environment_has_its_cell_and_its_truth(
         assume(False)
     for target in targets:
         cell = space.locate(target)
-        assert cell.bit_count() == 1
+        assert cell.bit_count() == 1 or (cell and space.unreadable)
         for marker in markers:
             if str(marker) not in space.unreadable:
                 assert bool(cell & space.condition(marker)) is holds(marker, target)
 
 
-@examples(100)
+@examples(60)
 @given(first=MARKERS, second=MARKERS)
 def test_and_or_and_their_opposites_are_those_of_sets(first: Marker, second: Marker) -> None:
     both, either = Marker(f"({first}) and ({second})"), Marker(f"({first}) or ({second})")
@@ -163,7 +163,7 @@ def test_and_or_and_their_opposites_are_those_of_sets(first: Marker, second: Mar
 arcs = st.tuples(st.integers(0, 6), st.integers(0, 6), MARKERS | st.none())
 
 
-@examples(80)
+@examples(40)
 @given(
     listed=st.lists(arcs.filter(lambda arc: arc[0] != arc[1]), min_size=4, max_size=16),
     targets=st.lists(TARGETS, min_size=3, max_size=10),
@@ -261,16 +261,17 @@ def test_profiles_partition_the_space() -> None:
     assert seen == space.full
 
 
-@examples(60)
+@examples(40)
 @given(
     tags=st.lists(st.sampled_from(TAGS), min_size=1, max_size=6, unique=True),
     markers=st.lists(MARKERS, max_size=2),
+    some=st.lists(st.sampled_from(TABLE), min_size=10, max_size=20, unique=True),
 )
 def test_a_named_target_takes_the_same_wheel_in_the_space_and_alone(
-    tags: list[str], markers: list[Marker]
+    tags: list[str], markers: list[Marker], some: list[Target]
 ) -> None:
     try:
-        space = space_of(markers, tags)
+        space = whole_space(list(map(str, markers)), wheel_tags=tags, named=some)
     except TooManyCells:
         assume(False)
     files = wheels(*tags)
