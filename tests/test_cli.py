@@ -361,11 +361,11 @@ def test_the_report_names_the_command_that_makes_it_again(
     distcycle: Run, lock: Path, wheels: Path
 ) -> None:
     words = ["audit", lock.name, *HERE, "--deny", "self-cycle", "--edges", "lock", "--all-extras"]
-    words += ["--max-cycles", "7", "--extra", "a b"]
+    words += ["--max-cycles", "7"]
     done = distcycle(*words, "--format", "json", "--find-links", wheels)
     command = json.loads(done.stdout)["tool"]["command"]
     assert command.startswith("distcycle audit requirements.txt --platform linux_x86_64 ")
-    for part in ("--deny self-cycle", "--edges lock", "--all-extras", "--max-cycles 7", "'a b'"):
+    for part in ("--deny self-cycle", "--edges lock", "--all-extras", "--max-cycles 7"):
         assert part in command
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
@@ -13,12 +15,11 @@ import jsonschema
 import pytest
 
 from distcycle import findings
-from distcycle.api import audit, read, render
+from distcycle.cli import main
 from distcycle.findings import CODES, Severity
 from distcycle.model import Origin
 from distcycle.readers import READERS
 from distcycle.reporters import json_report
-from distcycle.selection import Request
 from distcycle.targets import MARKER_VARIABLES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,6 +39,7 @@ RECORDS = {
     "member": findings.Member,
     "rule": findings.Rule,
     "opened": findings.Opened,
+    "change": findings.Change,
     "edge": findings.Edge,
     "cycle": findings.Cycle,
     "variant": findings.Variant,
@@ -54,10 +56,18 @@ def objects(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def report_of(sample: str) -> str:
     """What the lock says of itself, without a look at any wheel."""
-    snapshot = read(str(ROOT / sample))
-    report = audit(snapshot, targets=TARGETS, request=Request(edges="lock"))
-    text = render(report, "json").replace(json.dumps(str(ROOT))[1:-1] + "/", "")
-    return re.sub(r'(?<="version": )"[^"]+"', '"*"', text, count=1)
+    words = ["audit", sample, "--edges", "lock", "--offline", "--no-cache", "--no-policy"]
+    words += [word for name in TARGETS for word in ("--platform", name)]
+    out = io.StringIO()
+    with redirect_stdout(out):
+        main([*words, "--format", "json"])
+    return re.sub(r'(?<="version": )"[^"]+"', '"*"', out.getvalue(), count=1)
+
+
+@pytest.fixture(autouse=True)
+def _from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports name inputs as they were given, so all runs start at the same place."""
+    monkeypatch.chdir(ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +140,7 @@ def test_enumerations_are_the_codes_own() -> None:
     assert defs["severity"]["enum"] == [severity.value for severity in Severity]
     assert defs["edge"]["properties"]["origin"]["enum"] == list(get_args(Origin))
     assert list(defs["environment"]["properties"]) == list(MARKER_VARIABLES)
-    kinds = {reader.kind for reader in READERS} | {"environment", "wheelhouse"}
+    kinds = {reader.kind for reader in READERS} | {"bazel", "environment", "wheelhouse"}
     assert defs["input"]["properties"]["kind"]["enum"] == sorted(kinds)
 
 
