@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import difflib
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from packaging.utils import canonicalize_name
 
@@ -29,8 +27,6 @@ from distcycle.findings import Report
 from distcycle.judgement import Options, add_targets, judge
 from distcycle.lines import find_lines
 from distcycle.markers import Atom, UnreadableMarker, atoms_of, parse_expression
-from distcycle.metadata import Library
-from distcycle.metadata import Options as LibraryOptions
 from distcycle.model import Facts, Snapshot, SyntaxKind
 from distcycle.plan import Plan
 from distcycle.policy import Policy
@@ -40,6 +36,10 @@ from distcycle.reporters import REPORTERS, View
 from distcycle.scope import Scope, choose_targets
 from distcycle.selection import Request, Selection, select
 from distcycle.targets import PLATFORMS, Target, read_target
+
+if TYPE_CHECKING:
+    # What gets METADATA loads a third of the standard library, and most runs on a lock need none.
+    from distcycle.metadata import Library
 
 __all__ = [
     "audit",
@@ -254,7 +254,9 @@ def _check_known(
 ) -> None:
     names = sorted(name for name in known if name)
     for name in sorted(wanted.difference(names)):
-        near = difflib.get_close_matches(name, names, 1)
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, names, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         if not names:
             hint = f"; the input says of no {noun}s" + (
@@ -472,6 +474,9 @@ def audit(
     )
     if library is not None or edges == "lock":
         return judge_scope(scope, library, options)
+    from distcycle.metadata import Library
+    from distcycle.metadata import Options as LibraryOptions
+
     with Library(LibraryOptions(offline=offline)) as own:
         return judge_scope(scope, own, options)
 
@@ -518,7 +523,9 @@ def explain_packages(
     wanted = [canonicalize_name(name) for name in names]
     for name in wanted:
         if name not in known:
-            near = difflib.get_close_matches(name, sorted(known), 1)
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, sorted(known), 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise InputError(f"no package {name!r} in it{hint}", path=scope.snapshot.path)
     selection, _ = gather(scope, library)
@@ -529,7 +536,7 @@ def explain_packages(
 
 def find_fixes(
     scope: Scope, library: Library | None, policy: Policy, *, to_extra: bool = False
-) -> tuple[list[Remedy], Plan]:
+) -> tuple[list[Remedy], Plan, Selection]:
     """Find what can be done about the loops that a policy's cuts leave.
 
     Args:
@@ -539,7 +546,7 @@ def find_fixes(
         to_extra: Whether the plan keeps requirements under an extra instead of dropping them.
 
     Returns:
-        The remedies, component by component, and a plan for all of them.
+        The remedies, component by component, a plan for all of them, and what it rests on.
     """
     from distcycle.remedies import find_remedies, make_plan
     from distcycle.statements import Statements, row_of
@@ -553,7 +560,7 @@ def find_fixes(
     statements = Statements(cut.selection, rows)
     remedies = find_remedies(cut.selection, cut.components, statements, policy)
     plan = make_plan(cut.selection, cut.components, statements, policy, to_extra=to_extra)
-    return remedies, plan
+    return remedies, plan, cut.selection
 
 
 def read_policies(names: Sequence[str] = (), *, search: bool = True) -> Policy:
@@ -642,6 +649,8 @@ def write_text(path: str, text: str) -> None:
     Raises:
         InputError: It cannot be written.
     """
+    import tempfile
+
     place = Path(path)
     temporary = None
     try:

@@ -20,6 +20,7 @@ from distcycle.version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from datetime import date
     from typing import TextIO, TypeAlias
 
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from distcycle.judgement import Options
     from distcycle.metadata import Library
     from distcycle.model import Snapshot
+    from distcycle.plan import Plan
     from distcycle.policy import Policy
     from distcycle.reporters import View
     from distcycle.scope import Scope
-    from distcycle.selection import Request
+    from distcycle.selection import Request, Selection
 
     Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 
@@ -240,7 +242,18 @@ def _add_fix(commands: Commands, tools: str) -> None:
         metavar="FILE",
         help="with --emit: say what this file does not do yet, and exit 1 if anything",
     )
-    group.add_argument("-o", "--output", metavar="FILE", help="with --emit: write here")
+    group.add_argument(
+        "-o", "--output", metavar="FILE", help="with --emit: write here (patch: a folder)"
+    )
+    group.add_argument("--write-wheels", metavar="DIR", help="write repaired wheels")
+    group.add_argument(
+        "--merge-wheels", metavar="DIR", help="write one wheel of all members, for one target"
+    )
+    group.add_argument("--keep-version", action="store_true", help="give no local version")
+    group.add_argument("--allow-signed", action="store_true", help="drop wheels' signatures")
+    group.add_argument(
+        "--allow-download", action="store_true", help="fetch wheels that are not here"
+    )
     group.add_argument(
         "--to-extra", action="store_true", help="keep requirements under an extra, drop none"
     )
@@ -445,7 +458,7 @@ def _run_audit(options: argparse.Namespace) -> int:
 
     judgement = _judgement(options)
     reports = []
-    with _library(options) as library:
+    with _library_if_asked(options) as library:
         for snapshot in _snapshots(options):
             scope = _scope(snapshot, options, judgement.request)
             reports.append(api.judge_scope(scope, library, judgement))
@@ -466,7 +479,7 @@ def _run_diff(options: argparse.Namespace) -> int:
 
     judgement = _judgement(options)
     reports = []
-    with _library(options) as library:
+    with _library_if_asked(options) as library:
         for old, new, name in _pairs(options):
             before = _scope(old, options, judgement.request)
             after = _scope(new, options, judgement.request)
@@ -559,9 +572,11 @@ def _run_fix(options: argparse.Namespace) -> int:
     snapshot = api.read(options.input, kind=options.input_kind)
     with _library(options) as library:
         scope = _scope(snapshot, options, _request(options))
-        remedies, plan = api.find_fixes(
+        remedies, plan, selection = api.find_fixes(
             scope, library, _read_policy(options), to_extra=options.to_extra
         )
+        if options.write_wheels or options.merge_wheels or options.emit == "patch":
+            return _write_files(options, library, plan, selection)
     if emitter is None:
         sys.stdout.write(render_remedies(remedies, _view(options, None)))
         return 0
@@ -596,12 +611,44 @@ def _run_lint_bazel(options: argparse.Namespace) -> int:
     return _show_report(replace(report, command=_command(words, options)), options, judgement)
 
 
+def _write_files(
+    options: argparse.Namespace, library: Library | None, plan: Plan, selection: Selection
+) -> int:
+    """Write wheels or patches, and name them."""
+    if library is None:
+        raise InputError("wheels are asked for, so --edges lock does not go with it")
+    from pathlib import Path
+
+    from distcycle import api
+    from distcycle.repairs import Workshop
+
+    shop = Workshop(
+        library=library,
+        index=selection.snapshot.index,
+        download=options.allow_download,
+        keep_version=options.keep_version,
+        allow_signed=options.allow_signed,
+        write=api.write_text,
+    )
+    if options.write_wheels:
+        written = shop.repair(plan, Path(options.write_wheels))
+    elif options.merge_wheels:
+        written = shop.merge(plan, selection, Path(options.merge_wheels))
+    else:
+        written = shop.patch(plan, Path(options.output or "patches"))
+    for path in written:
+        print(path)
+    return 0
+
+
 def _emitter(options: argparse.Namespace) -> Emitter | None:
     from distcycle.emitters import EMITTERS
 
     if options.emit is None:
         if options.check or options.output:
             raise InputError("--check and --output go with --emit")
+        return None
+    if options.emit == "patch":
         return None
     if options.emit not in EMITTERS:
         hint = _nearest(options.emit, EMITTERS)
@@ -693,6 +740,14 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 
     near = get_close_matches(name, list(known), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _library_if_asked(options: argparse.Namespace) -> AbstractContextManager[Library | None]:
+    """No library where the lock is believed: loading it takes as long as judging a lock."""
+    from contextlib import nullcontext
+
+    believes = options.edges == "lock" and not options.bundle
+    return nullcontext() if believes else _library(options)
 
 
 def _library(options: argparse.Namespace) -> Library:

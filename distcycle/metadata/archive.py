@@ -97,6 +97,25 @@ def read_wheel(file: BinaryIO, filename: str) -> bytes:
         raise MetadataError(f"not a readable wheel: {_say(error)}") from None
 
 
+def read_texts(file: BinaryIO, filename: str) -> tuple[bytes, bytes]:
+    """Read METADATA and RECORD of a wheel whole.
+
+    Args:
+        file: The wheel.
+        filename: Its name.
+
+    Raises:
+        MetadataError: It is no such wheel, or a text in it is too large.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            name = _metadata_member(archive.namelist(), filename)
+            record = f"{name.rpartition('/')[0]}/RECORD"
+            return _read_member(archive, name), _read_member(archive, record)
+    except _HOSTILE as error:
+        raise MetadataError(f"not a readable wheel: {_say(error)}") from None
+
+
 def read_sdist(file: BinaryIO, filename: str) -> bytes:
     """Read a source distribution's PKG-INFO, the one in its top folder.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from packaging.utils import NormalizedName
 from packaging.version import Version
@@ -23,6 +23,7 @@ from distcycle.metadata.files import Files
 from distcycle.metadata.index import Listings
 from distcycle.metadata.locations import Locations, credentials_of, resolve_locations
 from distcycle.metadata.pip_config import config_files, read_pip_settings
+from distcycle.metadata.whole import Whole
 from distcycle.model import Artefact, Facts, IndexOptions, Metadata, Needs, Unknown
 
 if TYPE_CHECKING:
@@ -148,6 +149,35 @@ class Library:
             files=MappingProxyType({**facts.files, **found}),
             metadata=MappingProxyType({**facts.metadata, **said}),
         )
+
+    def fetch(
+        self, artefact: Artefact, folder: Path, *, index: IndexOptions, download: bool
+    ) -> Path:
+        """Find a whole file on this machine, or fetch it.
+
+        Args:
+            artefact: The file.
+            folder: Where a fetched one is put.
+            index: What the input itself says about where files are.
+            download: Whether it may be fetched.
+
+        Returns:
+            Where it is.
+
+        Raises:
+            MetadataError: It is not to be had, or has another hash than the input gives.
+        """
+        client = self._open if download and not self._options.offline else None
+        return Whole(client, self._listings, self._locations(index)).fetch(artefact, folder)
+
+    def open(self, artefact: Artefact, *, index: IndexOptions) -> BinaryIO:
+        """Open a wheel for reading some of its members; of a remote one, only those are fetched.
+
+        Raises:
+            MetadataError: It is not to be had.
+        """
+        client = None if self._options.offline else self._open
+        return Whole(client, self._listings, self._locations(index)).open(artefact)
 
     def _files(
         self, files: Files, project: NormalizedName, version: Version, registry: str | None
