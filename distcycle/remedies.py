@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, canonicalize_name
 
 from distcycle.breakers import Breakers, Pair, break_component
 from distcycle.cycles import Component
 from distcycle.losses import lost_bounds, reach_without
-from distcycle.markers import Condition
-from distcycle.model import Requirement
+from distcycle.markers import Condition, atoms_of, parse_expression
+from distcycle.model import Extra, Requirement
 from distcycle.plan import Plan, PlannedCut, PlannedGroup
 from distcycle.policy import Policy
 from distcycle.selection import Selection
@@ -260,7 +260,7 @@ def _planned_cut(
         requires=name,
         removed=tuple(dict.fromkeys(r.text for r in declared if r.name == name)),
         remaining=tuple(dict.fromkeys(_plain(r) for r in declared if r.name != name)),
-        provides_extra=packages[source].provides_extra,
+        provides_extra=tuple(sorted({*packages[source].provides_extra, *_extras_in(declared)})),
         wheels=tuple(wheels[filename] for filename in sorted(wheels)),
         condition=statements.condition(cells),
         targets=statements.targets_in(cells),
@@ -271,6 +271,17 @@ def _planned_cut(
 def _requirements_of(selection: Selection, index: int) -> Iterator[Requirement]:
     for offer in selection.offers.get(index, ()):
         yield from offer.requirements or ()
+
+
+def _extras_in(requirements: Iterable[Requirement]) -> Iterator[Extra]:
+    """The extras under which requirements are declared."""
+    for requirement in requirements:
+        if requirement.extra is not None:
+            yield requirement.extra
+        if requirement.marker is not None:
+            for atom in atoms_of(parse_expression(str(requirement.marker))):
+                if atom.variable == "extra":
+                    yield canonicalize_name(atom.literal)
 
 
 def _plain(requirement: Requirement) -> str:
