@@ -266,8 +266,8 @@ def _fields(member: zipfile.ZipInfo) -> Iterator[tuple[int, bytes]]:
 def _path_problem(name: str) -> str | None:
     if name.startswith("/") or _DRIVE.match(name):
         return "an absolute path"
-    if "\\" in name or "\0" in name:
-        return "a backslash or a NUL in a path"
+    if any(char == "\\" or char < " " for char in name):
+        return "a backslash or a control character in a path"
     if any(part in {"", ".", ".."} for part in name.removesuffix("/").split("/")):
         return "a path that is not plain: '', '.' or '..' in it"
     return None

@@ -92,6 +92,10 @@ class Header:
         """Another field with this one's line end."""
         return Header(f"{field}: {value}".encode() + self._line_end())
 
+    def ended(self) -> Header:
+        """The same header with a line end, which the last one of a file may lack."""
+        return self if _LINE_END.search(self.raw) else Header(self.raw + b"\n")
+
     def _line_end(self) -> bytes:
         match = _LINE_END.search(self.raw)
         return match[0] if match else b"\n"
@@ -199,7 +203,7 @@ def replace_requirements(data: bytes, lines: Iterable[str]) -> bytes:
     """
     start, headers, rest = split_headers(data)
     at = next((i for i, h in enumerate(headers) if h.name == "requires-dist"), len(headers))
-    kept = [header for header in headers if header.name != "requires-dist"]
+    kept = [header.ended() for header in headers if header.name != "requires-dist"]
     model = headers[0] if headers else Header(b"\n")
     kept[at:at] = [model.like_this("Requires-Dist", line) for line in lines]
     return join_headers(start, kept, rest)

@@ -58,7 +58,7 @@ def split_rows(data: bytes) -> Iterator[Row]:
         Its rows; their ``raw`` texts, joined, are the file.
 
     Raises:
-        InputError: It is not UTF-8, or a row has not three fields.
+        InputError: It is not UTF-8, or a row is not that of a file.
     """
     try:
         lines = list(io.StringIO(data.decode("utf-8"), newline=""))
@@ -80,6 +80,8 @@ def _row(fields: list[str], raw: str, line: int) -> Row:
     if len(fields) != 3:
         raise InputError(f"line {line}: expected three fields, found {len(fields)}", key="RECORD")
     path, digest, size = fields
+    if any(char < " " for char in path):
+        raise InputError(f"line {line}: a control character in a path", key="RECORD")
     return Row(path, digest, size, raw)
 
 

@@ -55,11 +55,26 @@ def _meet(left: Tag, right: Tag) -> Tag | None:
     platform = _meet_platforms(left.platform, right.platform)
     if platform is None:
         return None
+    python = _meet_pythons(left, right)
+    return None if python is None else Tag(*python, platform)
+
+
+def _meet_pythons(left: Tag, right: Tag) -> tuple[str, str] | None:
+    """Interpreter and ABI of the Pythons that both tags are for."""
     if _runs(right, left):
-        return Tag(left.interpreter, left.abi, platform)
+        return left.interpreter, left.abi
     if _runs(left, right):
-        return Tag(right.interpreter, right.abi, platform)
-    return None
+        return right.interpreter, right.abi
+    if left.abi == "none":
+        left, right = right, left
+    own, other = _python(left.interpreter), _python(right.interpreter)
+    if own is None or other is None or (left.abi, right.abi) != ("abi3", "none"):
+        return None
+    # The stable ABI since an earlier Python, and any build of a later one.
+    if other[0] not in {"py", "cp"} or own[1] != other[1] or own[2] > other[2]:
+        return None
+    interpreter = f"cp{right.interpreter[2:]}"
+    return (interpreter, "abi3") if other[0] == "py" else (interpreter, interpreter)
 
 
 def _runs(general: Tag, special: Tag) -> bool:

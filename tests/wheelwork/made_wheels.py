@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+
 def make_wheel(
     folder: Path,
     name: str,
