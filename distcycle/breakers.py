@@ -21,7 +21,6 @@ Pair = tuple[int, int]
 
 _MOST_LOOPS = 2_000
 _STARTS = 16
-_SPARE_TRIED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +268,27 @@ def _without_spare(
 ) -> tuple[Pair, ...]:
     """Leave out edges, the dearest first, as long as nothing closes without them."""
     kept = set(pairs)
-    for pair in sorted(pairs, key=lambda p: (-price[p], p))[:_SPARE_TRIED]:
-        if not any(_loops_left(edges, kept - {pair}, full)):
-            kept.discard(pair)
+    left: Conditions = {}
+    for (u, v), cells in edges.items():
+        if (u, v) not in kept:
+            left.setdefault(u, {})[v] = cells & full
+    for u, v in sorted(pairs, key=lambda p: (-price[p], p)):
+        cells = edges[u, v] & full
+        if not _leads(left, v, u, cells):
+            kept.discard((u, v))
+            left.setdefault(u, {})[v] = cells
     return tuple(sorted(kept))
+
+
+def _leads(edges: Conditions, start: int, end: int, cells: Condition) -> bool:
+    """Whether a path leads from one package to another in some of the cells."""
+    reached = {start: cells}
+    queue = deque([start])
+    while queue and end not in reached:
+        u = queue.popleft()
+        for v, live in edges.get(u, {}).items():
+            new = reached[u] & live & ~reached.get(v, 0)
+            if new:
+                reached[v] = reached.get(v, 0) | new
+                queue.append(v)
+    return end in reached
