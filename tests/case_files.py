@@ -198,7 +198,10 @@ def audit_case(case: Case, snapshot: Snapshot | None = None) -> Report:
         targets=case.targets,
         python_versions=case.pythons,
         policy=case.policy,
-        request=case.request,
+        extras=case.request.extras,
+        groups=case.request.groups,
+        all_extras=case.request.all_extras,
+        edges=case.request.edges,
         library=case.library,  # type: ignore[arg-type]
     )
 

@@ -188,7 +188,7 @@ from distcycle import api
 from distcycle.selection import Request
 
 for path in sys.argv[1:]:
-    report = api.audit(api.read(path), request=Request(edges="lock"))
+    report = api.audit(api.read(path), edges="lock")
     sys.stdout.write(api.render(report, "json"))
 """
 

@@ -87,7 +87,7 @@ def parse_loops(text: str | None) -> frozenset[frozenset[str]] | None:
 
 def audit(name: str, request: Request) -> Report:
     snapshot = api.read(str(CORPUS / name), kind=KINDS[name.partition("/")[0]])
-    return api.audit(snapshot, request=request)
+    return api.audit(snapshot, extras=request.extras, edges=request.edges)
 
 
 def loops(report: Report) -> frozenset[frozenset[str]]:
@@ -157,7 +157,7 @@ def test_a_truncated_sample_is_judged_or_refused(name: str) -> None:
     for cut in (len(data) * i // CUTS for i in range(CUTS)):
         snapshot = read_or_refuse(Document(path=name, data=data[:cut]), kind)
         if snapshot is not None:
-            api.audit(snapshot, targets=["cp311-linux_x86_64"], request=Request(edges="lock"))
+            api.audit(snapshot, targets=["cp311-linux_x86_64"], edges="lock")
 
 
 @needs_corpus
