@@ -107,6 +107,7 @@ class Venv:
 
     def __init__(self, folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        self.folder = folder
         self.scripts = folder / ("Scripts" if os.name == "nt" else "bin")
         self.python = self.scripts / "python"
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "PYTHON"))}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import stat
 import string
+import subprocess
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -210,6 +212,47 @@ def test_encrypted_member_is_refused(triton: Path, tmp_path: Path) -> None:
         write_repaired(triton, [TORCH], tmp_path / "out")
 
 
+def test_overlapping_members_are_refused(triton: Path, tmp_path: Path) -> None:
+    """The directory says that the last member has 16 MiB more than the whole file."""
+    _flipped(triton, b"PK\1\2", 23, 0x1)
+    with pytest.raises(InputError, match="members that overlap"):
+        write_repaired(triton, [TORCH], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        (
+            "Triton-2.0.dist-info/METADATA",
+            r"several \.dist-info folders: Triton-2.0.dist-info, tri",
+        ),
+        ("TRITON-2.0.0.data/purelib/x.py", r"several \.data folders: TRITON-2.0.0.data, triton-"),
+    ],
+)
+def test_two_folders_of_its_own(triton: Path, tmp_path: Path, entry: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        write_repaired(_hostile(triton, (entry, b"")), [TORCH], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "problem"),
+    [
+        ("RECORD", r"no triton-1.0.dist-info/RECORD in it"),
+        ("METADATA", r"no triton-1.0.dist-info/METADATA in it"),
+        ("", r"no \.dist-info folder of triton in it"),
+    ],
+)
+def test_wheel_that_lacks_a_text(tmp_path: Path, lacking: str, problem: str) -> None:
+    wheel = make_wheel(tmp_path, "triton", requires=("torch",))
+    kept = {n: d for n, d in contents_of(wheel).items() if not n.endswith(f"dist-info/{lacking}")}
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, data in kept.items():
+            if lacking or ".dist-info" not in name:
+                archive.writestr(name, data)
+    with pytest.raises(InputError, match=problem):
+        write_repaired(wheel, [TORCH], tmp_path / "out")
+
+
 def test_member_with_two_names_is_refused(triton: Path, tmp_path: Path) -> None:
     data = triton.read_bytes()
     at = data.index(b"triton/_C/run.sh")
@@ -312,15 +355,25 @@ def test_archive_written_as_a_stream(tmp_path: Path) -> None:
         assert archive.comment == b"made by hand"
 
 
-def test_pip_takes_it(triton: Path, tmp_path: Path, venv: Venv) -> None:
+def test_pip_takes_it(
+    triton: Path,
+    tmp_path: Path,
+    venv: Venv,
+    distcycle: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
     cmake = make_wheel(tmp_path, "cmake")
-    venv.install([write_repaired(triton, [TORCH], tmp_path / "out"), cmake])
+    torch = make_wheel(tmp_path, "torch", requires=("triton==2.0.0",))
+    venv.install([write_repaired(triton, [TORCH], tmp_path / "out"), cmake, torch])
     check = venv.pip("check")
     assert check.returncode == 0, check.stdout
     assert venv.run("-c", "import triton; print(triton.HERE)") == "True"
     assert venv.script("tool") == "tool"
     shown = venv.run("-c", "from importlib.metadata import version; print(version('triton'))")
     assert shown == "2.0.0+distcycle.1"
+    audit = distcycle("audit", venv.folder)
+    assert audit.returncode == 0, audit.stdout + audit.stderr
+    venv.install([triton], "--no-deps", "--force-reinstall")
+    assert "wheel-cycle" in distcycle("audit", venv.folder).stdout
 
 
 _WORDS = st.text(string.ascii_lowercase + "é, '\"", min_size=1, max_size=8)
