@@ -141,7 +141,9 @@ class _Judgement:
             components=tuple(self.components),
             findings=tuple(self.findings),
             unknown=_list_unknown(self.selection),
-            near_misses=_list_near_misses(self.selection, self.loops, self.statements),
+            near_misses=_list_near_misses(
+                self.selection, [*self.loops, *(gone for gone, _ in opened)], self.statements
+            ),
             opened=tuple(self._opened(component, cuts) for component, cuts in opened),
             notes=(
                 *_notes(self.selection, self.statements),

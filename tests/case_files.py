@@ -10,6 +10,8 @@ Keys of a case file, beside ``about``:
     Name and text of the input and of what lies beside it.
 ``[request]``
     ``extras``, ``groups``, ``all-extras``, ``edges``.
+``policy``, ``today``
+    The text of a policy file, and the date on which its waivers are judged.
 ``[severity]``
     Code to severity, as ``-A``, ``-W`` and ``-D`` give it.
 ``[metadata]``
@@ -27,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -49,6 +52,7 @@ from distcycle.model import (
     Unknown,
 )
 from distcycle.policy import Policy
+from distcycle.policy.parse import parse_policy
 from distcycle.readers import Document, find_reader
 from distcycle.requirements import parse_specifier
 from distcycle.selection import Request
@@ -58,6 +62,7 @@ FOLDER = Path(__file__).parent / "cases"
 _KEYS = {
     "case": {
         *("about", "input", "kind", "targets", "pythons", "files", "request", "severity"),
+        *("policy", "today"),
         *("metadata", "index", "expect"),
     },
     "request": {"extras", "groups", "all-extras", "edges"},
@@ -85,6 +90,7 @@ class Case:
     files: Mapping[str, str]
     request: Request
     policy: Policy
+    today: date | None
     library: CaseLibrary
     expect: Mapping[str, Any]
 
@@ -141,15 +147,22 @@ def read_case(path: Path) -> Case:
             all_extras=asked.get("all-extras", False),
             edges=asked.get("edges", "wheel"),
         ),
-        policy=Policy(
-            severities={k: Severity(v) for k, v in values.get("severity", {}).items()},
-        ),
+        policy=_policy(values),
+        today=values.get("today"),
         library=CaseLibrary(
             metadata={k: _metadata(k, v) for k, v in values.get("metadata", {}).items()},
             index=dict(_listing(k, v) for k, v in values.get("index", {}).items()),
         ),
         expect=values["expect"],
     )
+
+
+def _policy(values: Mapping[str, Any]) -> Policy:
+    severities = {k: Severity(v) for k, v in values.get("severity", {}).items()}
+    if "policy" not in values:
+        return Policy(severities=severities)
+    policy = parse_policy(values["policy"], path="distcycle.toml")
+    return replace(policy, severities={**policy.severities, **severities})
 
 
 def _check_keys(table: Mapping[str, Any], kind: str) -> None:
@@ -198,6 +211,7 @@ def audit_case(case: Case, snapshot: Snapshot | None = None) -> Report:
         targets=case.targets,
         python_versions=case.pythons,
         policy=case.policy,
+        today=case.today,
         extras=case.request.extras,
         groups=case.request.groups,
         all_extras=case.request.all_extras,

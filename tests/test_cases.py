@@ -126,7 +126,7 @@ def test_case(path: Path) -> None:
 def test_every_component_has_its_finding(path: Path) -> None:
     report = audit_case(read_case(path))
     ids = [finding.component for finding in report.findings if finding.component]
-    assert sorted(ids) == sorted(component.id for component in report.components)
+    assert set(ids) == {component.id for component in report.components}
 
 
 @cases
@@ -215,4 +215,5 @@ def test_cases_speak_of_every_code() -> None:
         for name in ("components", "findings")
         for finding in read_case(path).expect.get(name, ())
     }
-    assert CODES.keys() - said <= {"unreadable-metadata"}
+    of_bazel_files = {code for code in CODES if code.startswith("group-")}
+    assert CODES.keys() - said <= {"unreadable-metadata", *of_bazel_files}
