@@ -305,10 +305,11 @@ class Comparison:
             where = f"{self._path}:{group.label.span.line}: group {group.name!r}"
             held = loop.targets_of(loop.packages)
             if held and len(held) < len(self._lock.targets):
-                yield (
-                    f"{where} is needed on {self._lock.show_targets(held)} only; a group holds on"
-                    " every platform"
-                )
+                need = f"on {self._lock.show_targets(held)}"
+            else:
+                need = " or ".join(loop.conditions())
+            if need:
+                yield f"{where} is needed {need} only; a group holds on every platform"
             away = [
                 name
                 for member in group.members

@@ -22,6 +22,7 @@ ATTRIBUTE = "experimental_requirement_cycles"
 _RULES = frozenset({"pip_parse", "multi_pip_parse", "pip_repository"})
 _LOCKS = re.compile(r"requirements_(?:lock|darwin|linux|windows|by_platform)|uv_lock")
 _LONGEST_EXPRESSION = 60
+_LABEL_TOKENS = 1_000
 _PLAIN = re.compile(r"""[^"'\\\r\n]*""")
 
 
@@ -166,7 +167,7 @@ class _File:
             for part in list(self.tokens.split(start + 1))[1:]:
                 token = self.items[part[0]]
                 name = token.string if token.kind == "string" else token.text
-                self.bindings[name].append(f"loaded from {source.string}")
+                self.bindings[name].append(f"loaded from {source.string}; lint that file")
         elif first.text == "def":
             for part in self.tokens.split(start + 2) if start + 2 in self.tokens.closes else ():
                 self.bindings[self.items[part[0]].text].append("a parameter")
@@ -249,7 +250,7 @@ class _File:
         """Every string in the arguments that name lock files."""
         for name, part in keywords.items():
             if _LOCKS.fullmatch(name):
-                for token in self.items[part.start : part.end]:
+                for token in self.items[part.start : min(part.end, part.start + _LABEL_TOKENS)]:
                     if token.kind == "string":
                         yield token.string
 
