@@ -22,6 +22,8 @@ class PlannedCut:
         requires: The project that is no longer required.
         removed: The requirement lines that go, as declared.
         remaining: The Requires-Dist lines that stay, over all wheels of the package, as declared.
+        agreed: Whether all wheels that were read declare the same; tools that believe one of them
+            lock too little otherwise.
         provides_extra: The extras that the package declares.
         extra: The extra under which the requirement is kept, None when it just goes.
         wheels: The wheels of the package that declare the requirement.
@@ -36,6 +38,7 @@ class PlannedCut:
     requires: NormalizedName
     removed: tuple[str, ...]
     remaining: tuple[str, ...]
+    agreed: bool = True
     provides_extra: tuple[Extra, ...] = ()
     extra: Extra | None = None
     wheels: tuple[Artefact, ...] = ()

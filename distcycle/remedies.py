@@ -260,6 +260,7 @@ def _planned_cut(
         requires=name,
         removed=tuple(dict.fromkeys(r.text for r in declared if r.name == name)),
         remaining=tuple(dict.fromkeys(_plain(r) for r in declared if r.name != name)),
+        agreed=len(set(_declarations(selection, source))) < 2,
         provides_extra=tuple(sorted({*packages[source].provides_extra, *_extras_in(declared)})),
         wheels=tuple(wheels[filename] for filename in sorted(wheels)),
         condition=statements.condition(cells),
@@ -282,6 +283,13 @@ def _extras_in(requirements: Iterable[Requirement]) -> Iterator[Extra]:
             for atom in atoms_of(parse_expression(str(requirement.marker))):
                 if atom.variable == "extra":
                     yield canonicalize_name(atom.literal)
+
+
+def _declarations(selection: Selection, index: int) -> Iterator[frozenset[str]]:
+    """What each file of a package that was read declares."""
+    for offer in selection.offers.get(index, ()):
+        if offer.artefact is not None and offer.requirements is not None and offer.lack is None:
+            yield frozenset(requirement.text for requirement in offer.requirements)
 
 
 def _plain(requirement: Requirement) -> str:

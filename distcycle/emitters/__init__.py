@@ -50,8 +50,8 @@ EMITTERS: Mapping[str, Emitter] = {
             name="bazel",
             title="groups for pip.parse and pip_parse of rules_python",
             remedy="group",
-            cannot="a group holds on every platform and Python, and who needs one member of it"
-            " gets all",
+            cannot="a group holds on every platform and Python, and whoever needs one member gets"
+            " all of them",
             module="distcycle.emitters.bazel",
         ),
         Emitter(
@@ -65,7 +65,7 @@ EMITTERS: Mapping[str, Emitter] = {
             name="uv",
             title="scoped excludes, or whole metadata, for pyproject.toml",
             remedy="cut",
-            cannot="neither an exclude nor dependency-metadata has a platform",
+            cannot="an exclude has no platform, and neither has dependency-metadata",
             module="distcycle.emitters.uv",
         ),
         Emitter(

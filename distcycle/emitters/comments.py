@@ -1,4 +1,4 @@
-"""The comments that emitted texts begin with: why, on which targets, what is lost and what cannot be said.
+"""The comments of emitted texts: why, on which targets, what is lost and what cannot be said.
 
 All that is shown came out of files of strangers, so that nothing may end a comment's line.
 """
@@ -62,23 +62,30 @@ def describe_plan(plan: Plan, tool: str, *hints: str) -> Iterator[str]:
         yield f"What cannot be said here: {cannot}."
 
 
-def describe_cut(plan: Plan, cut: PlannedCut) -> Iterator[str]:
-    """Why an edge goes, where the loop is, and what is lost."""
-    fate = f"is only required with the extra {cut.extra}" if cut.extra else "is not required"
-    yield (
-        f"{_named(cut)}: {cut.requires} {fate} any more, for {_list(members_of(plan, cut))}"
-        " require each other."
-    )
+def describe_cut(plan: Plan, cut: PlannedCut, *, keeps: bool = False) -> Iterator[str]:
+    """Why an edge goes, where the loop is, and what is lost.
+
+    Args:
+        plan: The plan.
+        cut: A cut of it.
+        keeps: Whether the tool can keep a requirement under an extra.
+    """
+    only = f" only with the extra {cut.extra}" if cut.extra and keeps else ""
+    verb = "requires" if only else "no longer requires"
+    loop = _list(members_of(plan, cut))
+    yield f"{_named(cut)} {verb} {cut.requires}{only}, which opens the loop of {loop}."
     for line in cut.removed:
         yield f"  Declared: {line}"
     yield from _describe_extent(cut.condition, cut.targets)
     for line in cut.loses:
         yield f"  Lost: {line}"
+    if cut.extra and not keeps:
+        yield f"  Lost: the extra {cut.extra}, under which the requirement was to be kept"
 
 
 def describe_group(group: PlannedGroup) -> Iterator[str]:
     """Why packages are built as one unit, and where that is needed."""
-    yield f"{_list(group.packages)} require each other, so they are built as one unit."
+    yield f"The loop of {_list(group.packages)}, built as one unit."
     yield from _describe_extent(group.condition, group.targets)
 
 
@@ -86,7 +93,7 @@ def _describe_extent(condition: str | None, targets: tuple[str, ...]) -> Iterato
     if condition is not None:
         yield f"  The loop is: {f'where {condition}' if condition else 'everywhere'}"
     if targets:
-        yield f"  On: {_list(targets, 'and')}"
+        yield f"  On: {_list(targets)}"
 
 
 def members_of(plan: Plan, cut: PlannedCut) -> tuple[NormalizedName, ...]:
@@ -99,17 +106,15 @@ def members_of(plan: Plan, cut: PlannedCut) -> tuple[NormalizedName, ...]:
 
 
 def name_cut(cut: PlannedCut) -> str:
-    """A cut in one line, as checks name it."""
-    kept = f", kept under the extra {cut.extra}" if cut.extra else ""
-    return f"{_named(cut)} -> {cut.requires}{kept}"
+    """A cut in a few words, as checks name it."""
+    return f"{_named(cut)} -> {cut.requires}"
 
 
 def _named(cut: PlannedCut) -> str:
     return cut.package if cut.version is None else f"{cut.package} {cut.version}"
 
 
-def _list(names: Sequence[str], joint: str = "and") -> str:
-    shown = list(names[:_MOST])
-    if len(names) > _MOST:
-        return f"{', '.join(shown)} {joint} {len(names) - _MOST} more"
-    return f" {joint} ".join(part for part in (", ".join(shown[:-1]), shown[-1]) if part)
+def _list(names: Sequence[str]) -> str:
+    shown, more = list(names[:_MOST]), len(names) - _MOST
+    last = f"{more} more" if more > 0 else shown.pop()
+    return f"{', '.join(shown)} and {last}" if shown else last

@@ -16,7 +16,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, canonicalize_name
 
 from distcycle.emitters.comments import comment, describe_cut, describe_plan, name_cut
 from distcycle.emitters.literals import name_in
@@ -56,7 +56,7 @@ def emit(plan: Plan) -> str:
 
 
 def _stand_in(plan: Plan, cut: PlannedCut) -> NormalizedName | None:
-    """The first project in no loop that a package requires in every environment, if there is one."""
+    """A project in no loop that a package requires in every environment, if there is one."""
     looped = {name for group in plan.groups for name in group.packages}
     looped.update(end for other in plan.cuts for end in (other.package, other.requires))
     required = (parse_requirement(line) for line in cut.remaining)
@@ -103,8 +103,8 @@ def _taken_away(words: list[str]) -> Iterator[NormalizedName]:
 
 
 def _goes(option: str, name: NormalizedName, value: str) -> bool:
-    """Whether an option concerns every requirement on a project; bounds make it one of some."""
+    """Whether an option concerns every requirement on a project, whatever its bounds."""
     if option == "--exclude":
-        return name_in(f"{value}.") == name and not value.strip(" ")[len(name) :].strip()
+        return canonicalize_name(value.strip()) == name
     _, swapped, instead = value.partition("=")
     return bool(swapped) and not instead.startswith("=") and name_in(instead) not in {None, name}

@@ -5,8 +5,10 @@ Source: https://pixi.prefix.dev/latest/advanced/override/; ``env-markers`` came 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from packaging.markers import InvalidMarker, Marker
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
 from distcycle.emitters.comments import comment, describe_cut, describe_plan, name_cut
 from distcycle.emitters.literals import dig, load_toml, quote
@@ -59,13 +61,9 @@ def check(plan: Plan, text: str) -> tuple[str, ...]:
         document = load_toml(text)
     except ValueError as error:
         return (str(error),)
-    for top in (document, dig(document, "tool", "pixi")):
-        overrides = dig(top, "pypi-options", "dependency-overrides")
-        if isinstance(overrides, dict):
-            break
-    else:
-        overrides = {}
-    gone = {canonicalize_name(name) for name, value in overrides.items() if _is_never(value)}
+    table = ("pypi-options", "dependency-overrides")
+    overrides = dig(document, *table) or dig(document, "tool", "pixi", *table)
+    gone = set(_names_gone(overrides))
     return tuple(
         sorted(
             f"{name_cut(cut)}: no override takes {cut.requires} away"
@@ -73,6 +71,11 @@ def check(plan: Plan, text: str) -> tuple[str, ...]:
             if cut.requires not in gone
         )
     )
+
+
+def _names_gone(overrides: object) -> Iterator[NormalizedName]:
+    if isinstance(overrides, dict):
+        yield from (canonicalize_name(name) for name in overrides if _is_never(overrides[name]))
 
 
 def _is_never(value: object) -> bool:
