@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from packaging.utils import NormalizedName
 
 from distcycle import findings
-from distcycle.checks import describe_package
+from distcycle.checks import describe_package, find_unknown
 from distcycle.cycles import Component, find_components
 from distcycle.findings import CODES
 from distcycle.losses import lost_bounds, reach_without
@@ -65,6 +65,8 @@ class Explanation:
         components: The components that it is in, their cycles only those through it.
         openings: What the edges of the first set of breakers would change, for each component.
         way_back: The nearest loop of names, with what opens it, when it is in no component.
+        unknown: What is reached and whose requirements could not be had, so that loops through it
+            are not seen; the project's own packages with the reason, then the rest by name.
     """
 
     name: NormalizedName
@@ -74,6 +76,7 @@ class Explanation:
     components: tuple[findings.Component, ...]
     openings: tuple[tuple[Opening, ...], ...]
     way_back: tuple[tuple[str, ...], tuple[str, ...]] | None
+    unknown: tuple[str, ...] = ()
 
 
 def explain(
@@ -129,7 +132,15 @@ class _Explainer:
             components=tuple(self._through(component, name) for component in inside),
             openings=tuple(self._openings(component) for component in inside),
             way_back=None if inside else find_way_back(self.selection, name, self.statements.show),
+            unknown=tuple(self._unknown(own)),
         )
+
+    def _unknown(self, own: Sequence[int]) -> Iterator[str]:
+        unknown = find_unknown(self.selection)
+        for index in own:
+            if index in unknown:
+                yield f"{describe_package(self.packages[index])} ({unknown.pop(index)[0]})"
+        yield from sorted({self.packages[index].name for index in unknown})
 
     def _through(self, component: Component, name: NormalizedName) -> findings.Component:
         shown = self.statements.component(component, CODES[component.kind].severity)

@@ -22,7 +22,7 @@ from distcycle.findings import (
 from distcycle.lines import find_lines
 from distcycle.markers import Condition, Speller
 from distcycle.model import Place, Snapshot
-from distcycle.selection import Edge, Selection
+from distcycle.selection import Edge, Node, Selection
 from distcycle.targets import Target
 
 __all__ = ["Lines", "Statements", "row_of"]
@@ -240,7 +240,7 @@ class Statements:
                 if requirement.name == self._packages[index].name and extra in requirement.extras:
                     yield f"{name} is requested by {self.show_place(requirement.place)}"
             askers = {
-                describe_package(self._packages[edge.source[0]])
+                self._describe_node(edge.source)
                 for edge in self._selection.edges
                 if edge.target == index
                 and extra in edge.requirement.extras
@@ -248,6 +248,12 @@ class Statements:
             }
             for asker in sorted(askers):
                 yield f"{name} is requested by {asker}"
+
+    def _describe_node(self, node: Node) -> str:
+        """A node as people write it, such as ``dask[array] 2024.1``."""
+        package = self._packages[node[0]]
+        text = describe_package(package)
+        return f"{package.name}[{node[1]}]{text[len(package.name) :]}" if node[1] else text
 
     def _edge_order(self, edge: Edge) -> tuple[str, str, str, str, int]:
         wheel = edge.artefact.filename if edge.artefact else ""

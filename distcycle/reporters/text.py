@@ -117,6 +117,11 @@ class _Page:
                 yield from self._opening(opening)
         if not explanation.components:
             yield from self._way_back(explanation)
+        if explanation.unknown:
+            names = _listed(explanation.unknown, self._most())
+            yield from self._wrap(
+                f"requirements unknown, so that loops would not be seen: {names}", 2
+            )
 
     def remedies(self, remedies: Iterable[Remedy]) -> Iterator[str]:
         """The lines of a list of remedies, numbered within each component."""
@@ -155,7 +160,10 @@ class _Page:
 
     def _way_back(self, explanation: Explanation) -> Iterator[str]:
         if explanation.way_back is None:
-            yield from self._wrap("in no loop: nothing that it requires leads back to it", 2)
+            known = " known" if explanation.unknown else ""
+            yield from self._wrap(
+                f"in no{known} loop: nothing that it requires leads back to it", 2
+            )
             return
         names, reasons = explanation.way_back
         yield from self._wrap("in no loop; the nearest way back is", 2)
