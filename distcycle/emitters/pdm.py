@@ -17,10 +17,10 @@ from packaging.utils import NormalizedName, canonicalize_name
 from distcycle.emitters.comments import comment, describe_cut, describe_plan, name_cut
 from distcycle.emitters.literals import dig, load_toml, names_in, quote
 from distcycle.plan import Plan, PlannedCut
+from distcycle.wheelwork.repair import repaired_version
 
 __all__ = ["check", "emit"]
 
-_LOCAL = "+distcycle."
 _HINTS = (
     "pyproject.toml: put the key into the table [tool.pdm.resolution], then run `pdm lock`.",
     "Take it only where nobody needs an excluded project: not the project itself, and none of its"
@@ -56,18 +56,13 @@ def emit(plan: Plan) -> str:
 def _overrides(plan: Plan) -> Iterator[str]:
     yield "[tool.pdm.resolution.overrides]"
     for cut in {cut.package: cut for cut in _sorted(plan)}.values():
-        version = "*" if cut.version is None else f"=={_repaired(cut)}"
+        version = "*" if cut.version is None else f"=={repaired_version(cut.version)}"
         yield f"{quote(cut.package)} = {quote(version)}"
     yield ""
     yield "[[tool.pdm.source]]"
     yield 'name = "repaired"'
     yield 'type = "find_links"'
     yield 'url = "file:///${PROJECT_ROOT}/wheels"'
-
-
-def _repaired(cut: PlannedCut) -> str:
-    version = str(cut.version)
-    return f"{version}.distcycle.1" if "+" in version else f"{version}{_LOCAL}1"
 
 
 def _sorted(plan: Plan) -> list[PlannedCut]:

@@ -37,6 +37,7 @@ default = true
 
 """
 Lock = Callable[[str], Path]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -226,9 +227,42 @@ def test_check_wants_the_extra(
     )
 
 
-# With an index -----------------------------------------------------------------------------------
+DROPPABLE = """
+version = 1
+[[droppable]]
+package = "torch"
+requires = "triton"
+cost = 0
+[[droppable]]
+package = "triton"
+requires = "torch"
+cost = 100
+"""
 
-ROOT = Path(__file__).resolve().parents[2]
+
+@pytest.mark.parametrize(
+    ("words", "restated"), [((), True), (("--platform", "linux_x86_64"), False)]
+)
+def test_a_plan_knows_whether_wheels_agree(
+    words: tuple[str, ...],
+    restated: bool,
+    tmp_path: Path,
+    distcycle: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    """Only where several platforms are judged, the wheels of torch 2.0.0 are seen to disagree."""
+    (tmp_path / "policy.toml").write_text(DROPPABLE, encoding="utf-8")
+    facts = ("--offline", "--no-cache", "--bundle", ROOT / "tests/data/torch-2.0.bundle.json")
+    lock = ROOT / "sample_locks/torch-2.0-uv/uv.lock"
+    done = distcycle("fix", lock, *facts, "--policy", "policy.toml", "--emit", "uv", *words)
+    assert done.returncode == 0, done.stderr
+    settings = tomli.loads(done.stdout)["tool"]["uv"]
+    assert list(settings) == ["dependency-metadata" if restated else "exclude-dependencies"]
+    if restated:
+        [entry] = settings["dependency-metadata"]
+        assert sum(line.startswith("nvidia-") for line in entry["requires-dist"]) == 11
+
+
+# With an index -----------------------------------------------------------------------------------
 
 
 @pytest.fixture
