@@ -1,0 +1,1 @@
+"""How fast distcycle is, against what the machine itself takes: ``python -m benchmarks``."""
