@@ -21,8 +21,8 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from distcycle import api
-from distcycle.judgement import Options
 from distcycle.findings import Report
+from distcycle.judgement import Options
 from distcycle.model import Package, Place, Requirement, Root, Snapshot
 from distcycle.selection import Request
 

@@ -50,5 +50,5 @@ def test_a_command_that_dies_is_no_measurement(monkeypatch: pytest.MonkeyPatch) 
 
     runner = Runner(ROOT, turns=1, limit_s=20)
     trial = Trial(title="dies", command=(sys.executable, "-c", "1 / 0"))
-    with pytest.raises(Failed, match="exit code 1: .*ZeroDivisionError"):
+    with pytest.raises(Failed, match=r"exit code 1: .*ZeroDivisionError"):
         runner.measure(trial, Goal())
