@@ -20,6 +20,7 @@ from distcycle.nearmisses import find_near_misses
 from distcycle.policy import Cut, Policy, Waiver
 from distcycle.selection import Request, Selection, select
 from distcycle.statements import Statements, row_of
+from distcycle.unions import unite_components
 from distcycle.verdicts import Acceptance, Judge, Verdict, apply_cuts
 
 __all__ = ["Options", "add_targets", "audit", "combine", "judge"]
@@ -300,8 +301,7 @@ def add_targets(report: Report, beside: Report) -> Report:
     others = {component.id: component for component in beside.components}
     known = {component.id for component in report.components}
     components = tuple(
-        replace(c, targets=c.targets + others[c.id].targets) if c.id in others else c
-        for c in report.components
+        unite_components(c, others[c.id]) if c.id in others else c for c in report.components
     )
     components += tuple(c for c in beside.components if c.id not in known)
     added = [f for f in beside.findings if f.component and f.component not in known]
@@ -317,6 +317,7 @@ def add_targets(report: Report, beside: Report) -> Report:
         components=components,
         findings=tuple(found),
         summary=summary,
+        notes=tuple(dict.fromkeys(report.notes + beside.notes)),
     )
 
 

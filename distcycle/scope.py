@@ -79,7 +79,7 @@ class Scope:
 
     def _whole(self, facts: Facts) -> Space:
         words = vocabulary_of(self.snapshot, facts)
-        return whole_space(
+        space = whole_space(
             words.markers,
             words.specifiers,
             admits=self.snapshot.requires_python,
@@ -90,6 +90,10 @@ class Scope:
             groups=self.request.groups.union(self.snapshot.default_groups),
             most_cells=self.most_cells,
         )
+        # What the input is not for is no part of the judgement of all that it is for.
+        bounds = self.bounds(space)
+        space.named = tuple(profile for profile in space.named if profile.cells & bounds)
+        return space
 
     def _extras(self) -> set[str]:
         """The input's own extras (``"x" in extras``, PEP 751) that are asked for."""

@@ -84,6 +84,18 @@ def loops(report: Report) -> set[tuple[object, ...]]:
     }
 
 
+def edges_by_target(report: Report) -> set[tuple[object, ...]]:
+    """For every hop of a loop and target the edges that close it there."""
+    return {
+        (cycle.packages, edge.source, edge.target, edge.requirement, edge.wheel, target)
+        for component in report.components
+        for cycle in component.cycles
+        for hop in cycle.hops
+        for edge in (component.edges[at] for at in hop)
+        for target in edge.targets
+    }
+
+
 def statements(report: Report) -> set[tuple[object, ...]]:
     return {
         (f.code, f.severity, f.packages, f.line, target)
@@ -188,8 +200,45 @@ def test_targets_beside_the_space_are_judged_like_any_other() -> None:
     alone = audit(SAMPLES / "torch-2.0.txt", *named, request=Request())
     assert {row.name for row in beside.targets} == {row.name for row in alone.targets}
     assert member_sets(beside) == member_sets(alone)
+    assert loops(beside) == loops(alone)
+    assert edges_by_target(beside) == edges_by_target(alone)
     held = {target.partition("-")[2] for _, _, target in member_sets(alone)}
     assert held == {"manylinux_2_17_x86_64"}
+
+
+FOR_LINUX = """
+version = 1
+revision = 3
+requires-python = ">=3.9"
+supported-markers = ["sys_platform == 'linux'"]
+
+[[package]]
+name = "a"
+version = "1"
+source = { registry = "https://pypi.example/simple" }
+dependencies = [{ name = "b" }]
+
+[[package]]
+name = "b"
+version = "1"
+source = { registry = "https://pypi.example/simple" }
+dependencies = [{ name = "a" }]
+"""
+
+
+def test_what_the_lock_is_not_for_is_judged_beside_it_and_noted(tmp_path: Path) -> None:
+    path = tmp_path / "uv.lock"
+    path.write_text(FOR_LINUX, "utf-8")
+    named = ["cp38-linux_x86_64", "cp312-linux_x86_64", "cp312-windows_amd64"]
+    report = audit(path, named=named)
+    assert report.whole
+    [component] = report.components
+    assert set(component.targets) == set(named)
+    assert component.condition == ""
+    assert sorted(note.removeprefix(f"{path} ") for note in report.notes) == [
+        "is for Python >=3.9; judged also on linux_x86_64",
+        "was made for other environments; judged also on windows_amd64",
+    ]
 
 
 # Real files --------------------------------------------------------------------------------------
