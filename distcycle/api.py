@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from distcycle.metadata import Library
 
 __all__ = [
+    "append_text",
     "audit",
     "compare",
     "emit",
@@ -407,7 +408,8 @@ def lint_bazel(
         The report on the file as it then is.
 
     Raises:
-        InputError: The file cannot be read or written, has no such hub, or computes its groups.
+        InputError: The file cannot be read or written, has no such hub, or computes its groups; or
+            it is to be mended, and not all that the lock requires is known.
     """
     from distcycle.lint import Lock, lint_bazel, report_of
 
@@ -415,6 +417,10 @@ def lint_bazel(
     mark = "\ufeff" if data.startswith(codecs.BOM_UTF8) else ""
     text = decode_utf8(Document(path=path, data=data))
     report, selections = _judge_scope(scope, library, options)
+    if fix and report.unknown:
+        names = ", ".join(missing.package for missing in report.unknown[:3])
+        problem = f"no groups are written while requirements are unknown, such as those of {names}"
+        raise InputError(problem, path=scope.snapshot.path)
     lock = Lock.of_report(report, selections, location=os.path.abspath(scope.snapshot.path))
     linted = lint_bazel(text, lock, options.policy, path=path, hubs=hubs, fix=fix)
     if linted.text != text:
@@ -664,4 +670,17 @@ def write_text(path: str, text: str) -> None:
     except OSError as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+        raise InputError(f"cannot be written: {error.strerror}", path=path) from None
+
+
+def append_text(path: str, text: str) -> None:
+    """Write at the end of a file, which others may write to as well.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    try:
+        with Path(path).open("a", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", path=path) from None

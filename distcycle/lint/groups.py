@@ -20,7 +20,9 @@ from distcycle.lint.starlark import Cycles, Declaration, Group, Member
 from distcycle.lint.tokens import Span
 from distcycle.policy import Policy
 
-__all__ = ["Comparison", "find_faults", "match_groups"]
+__all__ = ["Comparison", "find_faults", "find_uninstalled", "match_groups"]
+
+_OVERDONE = "whoever depends on one member of a group gets all of them"
 
 
 def match_groups(groups: Sequence[Group], loops: Sequence[Loop]) -> dict[int, int]:
@@ -47,6 +49,22 @@ def match_groups(groups: Sequence[Group], loops: Sequence[Loop]) -> dict[int, in
             matched[number] = at
             taken.add(at)
     return matched
+
+
+def find_uninstalled(group: Group, lock: Lock) -> list[str]:
+    """Find members that the lock has, but nothing that is asked for installs.
+
+    Their loops are not seen, so of no member of the group can it be said that it is in none.
+
+    Args:
+        group: A group as declared.
+        lock: The lock.
+
+    Returns:
+        Their names, in the order of the group.
+    """
+    names = map(_normal, group.members)
+    return [name for name in names if name in lock.packages and name not in lock.installed]
 
 
 def find_faults(
@@ -193,30 +211,23 @@ class Comparison:
     def excess(self) -> Iterator[Finding]:
         """Yield members that are in no loop, or in another than most of their group."""
         for name, mentions in self._mentions.items():
+            first = mentions[0]
             if name in self._lock.packages and name not in self._looped:
-                first = mentions[0]
+                if find_uninstalled(first.group, self._lock):
+                    continue
                 yield self._finding(
                     "group-excess",
                     f"group {first.group.name!r} names {name}, which is in no loop of"
                     f" {self._lock.path}",
                     [name],
                     first.member.span,
-                    details=self._about_excess(name),
+                    details=[_OVERDONE],
                 )
         yield from self._joined()
         for group in self._groups:
             if not group.members:
                 message = f"group {group.name!r} has no members"
                 yield self._finding("group-excess", message, [], group.label.span)
-
-    def _about_excess(self, name: str) -> Iterator[str]:
-        if name in self._lock.installed:
-            yield "whoever depends on one member of a group gets all of them"
-        else:
-            yield (
-                f"{name} is not installed by what is asked for, so that its loops are not seen;"
-                " --all-extras, --extra and --group ask for more"
-            )
 
     def _joined(self) -> Iterator[Finding]:
         """Yield loops that stand whole in the group of another."""
@@ -234,7 +245,7 @@ class Comparison:
                     f" {', '.join(loop.packages)} and {', '.join(sorted(names & set(home)))}",
                     loop.packages,
                     first.span,
-                    details=["whoever depends on one member of a group gets all of them"],
+                    details=[_OVERDONE],
                 )
 
     # Loops that no group holds
@@ -299,24 +310,32 @@ class Comparison:
     # What is no fault and yet worth to know
 
     def notes(self) -> Iterator[str]:
-        """Say of which groups only some targets have need, and who is missing on the others."""
-        for number, at in sorted(self._matched.items()):
-            group, loop = self._groups[at], self._lock.loops[number]
-            where = f"{self._path}:{group.label.span.line}: group {group.name!r}"
-            held = loop.targets_of(loop.packages)
-            if held and len(held) < len(self._lock.targets):
-                need = f"on {self._lock.show_targets(held)}"
-            else:
-                need = " or ".join(loop.conditions())
-            if need:
-                yield f"{where} is needed {need} only; a group holds on every platform"
-            away = [
-                name
-                for member in group.members
-                if (name := _normal(member)) in self._lock.installed and self._is_away(name)
-            ]
-            if away:
-                yield f"{where}: {self._describe_away(away)}"
+        """Say which groups are judged in part, or needed on some targets only, or thinner there."""
+        loops = {at: self._lock.loops[number] for number, at in self._matched.items()}
+        for at, group in enumerate(self._groups):
+            for remark in self._remarks(group, loops.get(at)):
+                yield f"{self._path}:{group.label.span.line}: group {group.name!r} {remark}"
+
+    def _remarks(self, group: Group, loop: Loop | None) -> Iterator[str]:
+        uninstalled = find_uninstalled(group, self._lock)
+        if uninstalled:
+            yield (
+                f"is judged in part: {', '.join(uninstalled)} not installed by what is asked for;"
+                " --all-extras, --extra, --group and --platform ask for more"
+            )
+        if loop is None:
+            return
+        held = loop.targets_of(loop.packages)
+        if held and len(held) < len(self._lock.targets):
+            need = f"on {self._lock.show_targets(held)}"
+        else:
+            need = " or ".join(loop.conditions())
+        if need:
+            yield f"is needed {need} only; a group holds on every platform"
+        installed = [n for n in map(_normal, group.members) if n in self._lock.installed]
+        away = [name for name in installed if self._is_away(name)]
+        if away:
+            yield self._describe_away(away)
 
     def _is_away(self, name: str) -> bool:
         return len(self._lock.installed[name]) < len(self._lock.targets)
@@ -327,4 +346,4 @@ class Comparison:
         targets = self._lock.show_targets(self._lock.in_order(set().union(*absent)))
         keeps = "leaves out there" if self._declaration.kind == "workspace" else "keeps there"
         call = "pip_parse" if self._declaration.kind == "workspace" else "pip.parse"
-        return f"{', '.join(names)} not installed on {targets}, which {call} {keeps}"
+        return f"has {', '.join(names)}, not installed on {targets}, which {call} {keeps}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from packaging.utils import canonicalize_name
 
-from distcycle.lint.groups import match_groups
+from distcycle.lint.groups import find_uninstalled, match_groups
 from distcycle.lint.loops import Lock, Loop
 from distcycle.lint.starlark import Cycles, Group, Member
 
@@ -47,10 +47,11 @@ def plan_groups(
     looped = {name for loop in lock.loops for name in loop.packages}
     seen = set(looped)
     for group, plan in zip(groups, planned, strict=True):
+        unsure = {"group-excess"} if find_uninstalled(group, lock) else set()
         for member in group.members:
             project = canonicalize_name(member.name)
             code = "group-excess" if project in lock.packages else "group-absent"
-            if project not in seen and code in allowed:
+            if project not in seen and code in unsure.union(allowed):
                 plan.packages.add(project)
                 seen.add(project)
     used = {plan.name for plan in planned if plan.packages}

@@ -206,6 +206,14 @@ def test_all_that_is_wrong_is_allowed() -> None:
     assert fix(text, THREE, allow=("group-excess",)) == text
 
 
+def test_groups_that_are_judged_in_part_keep_their_members() -> None:
+    lock = lock_of(snapshot_of({"a": ["b"], "b": ["a"], "c[x]": ["d"], "e": []}, ["a", "c", "e"]))
+    text = 'CYCLES = {"x": ["a"], "y": ["c", "d"], "z": ["e"]}'
+    linted = lint_bazel(text, lock, Policy(), path="f", fix=True)
+    assert linted.findings == ()
+    assert evaluate(linted.text) == {"x": ["a", "b"], "y": ["c", "d"]}
+
+
 # Law ---------------------------------------------------------------------------------------------
 
 _NAMES = ("a", "b", "c-d", "e", "f", "g")

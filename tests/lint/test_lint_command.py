@@ -86,6 +86,9 @@ def test_unknown_is_said_and_can_fail(
     assert "warn[edges-unknown] hen 1: requirements unknown" in done.stdout
     assert done.returncode == 0
     assert distcycle(*words, "--fail-on-unknown").returncode == 1
+    mended = distcycle(*words, "--fix")
+    assert mended.returncode == 2
+    assert "requirements.txt: no groups are written while" in mended.stderr
 
 
 @pytest.mark.parametrize(
