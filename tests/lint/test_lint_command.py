@@ -13,10 +13,12 @@ import jsonschema
 import pytest
 from bazel_locks import lock_text
 
+from distcycle.cli import main
 from distcycle.findings import CODES
 from distcycle.reporters import json_report
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Refuse = Callable[..., str]
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "bazel.md"
@@ -30,6 +32,23 @@ def _files(tmp_path: Path) -> None:
     (tmp_path / "MODULE.bazel").write_text(WRONG)
     text = lock_text({"egg": ["hen"], "hen": ["egg"], "stone": []})
     (tmp_path / "uv.lock").write_text(text)
+
+
+@pytest.fixture
+def refuse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Refuse:
+    """Runs a command that cannot be carried out; returns the one line that says why."""
+    monkeypatch.chdir(tmp_path)
+
+    def refuse(*words: str) -> str:
+        assert main(words) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        (line,) = err.splitlines()
+        return line.removeprefix("distcycle: error: ")
+
+    return refuse
 
 
 def test_what_is_wrong_is_exit_code_1(distcycle: Run) -> None:
@@ -69,8 +88,7 @@ def test_fix_writes_the_file(distcycle: Run, tmp_path: Path) -> None:
     assert "note: MODULE.bazel:1: the groups are written anew" in done.stdout
     text = (tmp_path / "MODULE.bazel").read_text()
     assert '"hen",\n' in text
-    assert distcycle(*LINT).returncode == 0
-    distcycle(*LINT, "--fix")
+    assert distcycle(*LINT, "--fix").returncode == 0
     assert (tmp_path / "MODULE.bazel").read_text() == text
 
 
@@ -102,24 +120,23 @@ def test_unknown_is_said_and_can_fail(
     ],
     ids=["empty", "open", "computed", "deep", "large"],
 )
-def test_what_cannot_be_read_is_one_error(
-    distcycle: Run, tmp_path: Path, text: str, problem: str
-) -> None:
-    (tmp_path / "MODULE.bazel").write_text(text)
-    done = distcycle(*LINT, "--fix")
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(f"distcycle: error: {problem}")
+def test_what_cannot_be_read_is_one_error(refuse: Refuse, text: str, problem: str) -> None:
+    Path("MODULE.bazel").write_text(text)
+    assert refuse(*LINT, "--fix").startswith(problem)
 
 
-def test_files_that_are_not_there_or_no_text(distcycle: Run, tmp_path: Path) -> None:
-    (tmp_path / "bytes").write_bytes(b"x\n\xff")
+def test_files_that_are_not_there_or_no_text(refuse: Refuse) -> None:
+    Path("bytes").write_bytes(b"x\n\xff")
     for file, problem in (("none", "none: cannot be read"), ("bytes", "bytes:2: expected UTF-8")):
-        done = distcycle("lint", "bazel", file, "--lock", "uv.lock", "--edges", "lock")
-        assert done.returncode == 2
-        assert done.stderr.startswith(f"distcycle: error: {problem}")
-    assert distcycle("lint", "bazel", "MODULE.bazel").returncode == 2
-    assert "--lock" in distcycle(*LINT, "--python", "python3").stderr
+        assert refuse(*LINT[:2], file, *LINT[3:]).startswith(problem)
+    assert refuse(*LINT, "--python", "python3").endswith("what is compared with is --lock")
+    assert refuse(*LINT, "--hub", "x") == "MODULE.bazel: no hub 'x' in it; it has pypi"
+
+
+def test_lock_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(LINT[:3])
+    assert "the following arguments are required: --lock" in capsys.readouterr().err
 
 
 # The page ----------------------------------------------------------------------------------------
