@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("thorough", max_examples=3_000, deadline=None)
+settings.register_profile("thorough", max_examples=1_000, deadline=None)
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
