@@ -92,6 +92,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     _add_fix(commands, _tools() if "fix" in words else "")
     _add_lint(commands)
     _add_bundle(commands)
+    _add_render(commands)
     _add_policy(commands)
     _add_targets(commands)
     _add_codes(commands)
@@ -176,14 +177,7 @@ def _add_judgement_options(command: argparse.ArgumentParser) -> None:
         "--max-cycles", type=_positive, default=100, metavar="N", help="loops listed (100)"
     )
     group = command.add_argument_group("output")
-    group.add_argument(
-        "--format",
-        action="append",
-        default=[],
-        metavar="FORM[:FILE]",
-        help="text or json, to standard output or to a file; repeatable",
-    )
-    _add_view_options(group)
+    _add_form_options(group)
     group.add_argument(
         "--show-targets", action="store_true", help="say which environment each platform means"
     )
@@ -295,6 +289,18 @@ def _add_policy_options(group: argparse._ActionsContainer) -> None:
     )
 
 
+def _add_form_options(group: argparse._ActionsContainer) -> None:
+    group.add_argument(
+        "--format",
+        action="append",
+        default=[],
+        metavar="FORM[:FILE]",
+        help="text, json, sarif, markdown or any other form that the documentation lists, to "
+        "standard output or to a file; repeatable",
+    )
+    _add_view_options(group)
+
+
 def _add_view_options(group: argparse._ActionsContainer) -> None:
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     group.add_argument("-q", "--quiet", action="store_true", help="the verdict only")
@@ -367,6 +373,18 @@ def _add_bundle(commands: Commands) -> None:
     _add_fact_options(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE")
     command.add_argument("-q", "--quiet", action="store_true")
+
+
+def _add_render(commands: Commands) -> None:
+    command = _add_command(
+        commands,
+        "render",
+        "show a saved JSON report in another form",
+        _run_render,
+        "distcycle render report.json --format sarif",
+    )
+    command.add_argument("report", metavar="REPORT", help="what --format json wrote, or -")
+    _add_form_options(command)
 
 
 def _add_policy(commands: Commands) -> None:
@@ -526,8 +544,6 @@ def _judgement(options: argparse.Namespace) -> Options:
 def _show_report(report: Report, options: argparse.Namespace, judgement: Options) -> int:
     from dataclasses import replace
 
-    from distcycle import api
-
     if judgement.baseline is not None:
         gone = judgement.baseline.gone(report)
         notes = tuple(
@@ -535,15 +551,25 @@ def _show_report(report: Report, options: argparse.Namespace, judgement: Options
             for entry in gone
         )
         report = replace(report, notes=report.notes + notes)
+    _write_forms(report, options)
+    if options.show_targets:
+        _show_targets(report)
+    return _verdict(report)
+
+
+def _write_forms(report: Report, options: argparse.Namespace) -> None:
+    from distcycle import api
+
     for form, path in [_split_form(text) for text in options.format or ["text"]]:
-        text = api.render(report, form, _view(options, path))
+        view = _view(options, path)
+        text = api.render(report, form, view)
         if path is None:
             sys.stdout.write(text)
         else:
             api.write_text(path, text)
-    if options.show_targets:
-        _show_targets(report)
-    return _verdict(report)
+        summary = os.environ.get("GITHUB_STEP_SUMMARY")
+        if form == "github" and summary:
+            api.append_text(summary, api.render(report, "markdown", view))
 
 
 def _verdict(report: Report) -> int:
@@ -672,6 +698,18 @@ def _run_bundle(options: argparse.Namespace) -> int:
     api.write_text(options.output, dump_bundle(facts))
     if not options.quiet:
         print(f"{options.output}: METADATA of {len(metadata)} files", file=sys.stderr)
+    return 0
+
+
+def _run_render(options: argparse.Namespace) -> int:
+    from distcycle import api
+    from distcycle.reporters.saved import parse_report
+
+    if options.report == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    else:
+        text = api.read_text(options.report)
+    _write_forms(parse_report(text, path=options.report), options)
     return 0
 
 
@@ -822,6 +860,7 @@ def _view(options: argparse.Namespace, path: str | None) -> View:
         width=_width(),
         color=path is None and _wants_color(options.color, sys.stdout),
         verbosity=-1 if options.quiet else int(options.verbose),
+        root=os.getcwd(),
     )
 
 

@@ -40,6 +40,7 @@ RECORDS = {
     "rule": findings.Rule,
     "opened": findings.Opened,
     "change": findings.Change,
+    "change": findings.Change,
     "edge": findings.Edge,
     "cycle": findings.Cycle,
     "variant": findings.Variant,

@@ -19,11 +19,14 @@ class View:
         width: Columns of the terminal.
         color: Whether to use terminal colours.
         verbosity: Less than 0 for the verdict only, more than 0 for everything.
+        root: The folder that files are named from where a form wants relative paths, such as the
+            working directory; ``""`` to leave paths as they are.
     """
 
     width: int = 80
     color: bool = False
     verbosity: int = 0
+    root: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,31 @@ REPORTERS: Mapping[str, Reporter] = {
             name="json",
             title="everything, schema distcycle-report/1",
             module="distcycle.reporters.json_report",
+        ),
+        Reporter(
+            name="sarif",
+            title="code scanning: SARIF 2.1.0",
+            module="distcycle.reporters.sarif",
+        ),
+        Reporter(
+            name="junit",
+            title="test reports: JUnit XML, as Jenkins and GitLab read it",
+            module="distcycle.reporters.junit",
+        ),
+        Reporter(
+            name="github",
+            title="GitHub Actions: annotations, and a job summary",
+            module="distcycle.reporters.github",
+        ),
+        Reporter(
+            name="gitlab",
+            title="GitLab: Code Quality report",
+            module="distcycle.reporters.gitlab",
+        ),
+        Reporter(
+            name="markdown",
+            title="a comment on a pull request",
+            module="distcycle.reporters.markdown",
         ),
     )
 }

@@ -1,0 +1,130 @@
+"""What several forms say in the same words: the verdict, where a finding holds, what a hop is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from distcycle.findings import (
+    Component,
+    Edge,
+    Finding,
+    Report,
+    Rule,
+    abbreviate_targets,
+    describe_condition,
+)
+
+__all__ = [
+    "ACCEPTED",
+    "Hop",
+    "count",
+    "describe_breakers",
+    "describe_rule",
+    "describe_where",
+    "first_loop",
+    "hops_of",
+    "list_names",
+    "verdict_of",
+]
+
+ACCEPTED: Mapping[str, str] = {"waive": "waived", "group": "contained", "baseline": "known"}
+"""What became of a finding, by the kind of the rule that accepts it."""
+
+
+def count(number: int, noun: str) -> str:
+    """Say how many: ``no loops``, ``1 loop``, ``2 loops``."""
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
+def verdict_of(report: Report) -> str:
+    """The verdict in one line, without anything that was read from a file."""
+    summary = report.summary
+    if report.judged_nothing:
+        return "nothing could be judged"
+    parts = [
+        count(summary.components, "loop"),
+        f"{summary.deny} denied",
+        count(summary.warn, "warning"),
+    ]
+    if summary.accepted:
+        parts.append(f"{summary.accepted} accepted by policy")
+    if summary.known:
+        parts.append(f"{count(summary.known, 'known finding')} ignored")
+    return ", ".join(parts)
+
+
+def describe_where(thing: Component | Finding, report: Report) -> str:
+    """Say where something holds; ``""`` when that has no meaning.
+
+    A loop's condition is worth a marker. What else is found is told by targets: the condition of a
+    missing wheel is as long as the wheel's tags are many.
+    """
+    is_loop = isinstance(thing, Component) or thing.component is not None
+    if thing.condition is not None and (is_loop or not thing.targets):
+        return describe_condition(thing.condition)
+    if not thing.targets:
+        return ""
+    return f"on {abbreviate_targets(thing.targets, report.targets)}"
+
+
+def describe_rule(rule: Rule) -> str:
+    """Say which rule accepts a finding, and why: ``waived by distcycle.toml:3: a reason``."""
+    where = f"{rule.path}:{rule.line}" if rule.line else rule.path
+    reason = f": {rule.reason}" if rule.reason else ""
+    return f"{ACCEPTED[rule.kind]} by {where}{reason}"
+
+
+def list_names(names: Sequence[str], most: int) -> str:
+    """Join names, and say how many are left out beyond ``most``."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def first_loop(component: Component) -> str:
+    """The shortest loop from its first package back to it, or the members when none is listed."""
+    if not component.cycles:
+        return list_names([package.name for package in component.packages], 12)
+    packages = component.cycles[0].packages
+    return " -> ".join((*packages, packages[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One requirement of a loop: its edge, who requires, at which version, and who says so."""
+
+    edge: Edge
+    source: str
+    evidence: str
+
+    def __str__(self) -> str:
+        return f"{self.source} requires {self.edge.requirement} ({self.evidence})"
+
+
+def hops_of(component: Component | None) -> Iterator[Hop]:
+    """The hops of the shortest loop; none where there is no component.
+
+    Wheels that declare the same requirement are one hop's evidence; the first is named.
+    """
+    if component is None or not component.cycles:
+        return
+    versions = {package.name: package.version for package in component.packages}
+    for hop in component.cycles[0].hops:
+        seen: set[tuple[str, str]] = set()
+        for edge in (component.edges[at] for at in hop):
+            if (edge.source, edge.requirement) in seen:
+                continue
+            seen.add((edge.source, edge.requirement))
+            version = versions.get(edge.source.partition("[")[0])
+            source = f"{edge.source} {version}" if version else edge.source
+            yield Hop(edge, source, edge.wheel or f"by the {edge.origin}")
+
+
+def describe_breakers(component: Component) -> str:
+    """Say what opens a loop: ``removing 1 edge: triton -> torch``; ``""`` when nothing is known."""
+    if not component.breakers:
+        return ""
+    edges = [f"{source} -> {target}" for source, target in component.breakers[0]]
+    at_most = "" if component.breakers_exact else "at most "
+    return f"opened by removing {at_most}{count(len(edges), 'edge')}: {list_names(edges, 6)}"
