@@ -25,6 +25,7 @@ __all__ = [
     "first_loop",
     "hops_of",
     "list_names",
+    "name_witness",
     "verdict_of",
 ]
 
@@ -118,7 +119,20 @@ def hops_of(component: Component | None) -> Iterator[Hop]:
             seen.add((edge.source, edge.requirement))
             version = versions.get(edge.source.partition("[")[0])
             source = f"{edge.source} {version}" if version else edge.source
-            yield Hop(edge, source, edge.wheel or f"by the {edge.origin}")
+            yield Hop(edge, source, edge.wheel or name_witness(edge))
+
+
+_WITNESSES = {
+    "lock": "by the lock",
+    "via": "by a '# via' comment",
+    "installed": "as installed",
+    "policy": "by the policy",
+}
+
+
+def name_witness(edge: Edge) -> str:
+    """Say who declares an edge that no wheel does: ``by the lock``."""
+    return _WITNESSES.get(edge.origin, f"by the {edge.origin}")
 
 
 def describe_breakers(component: Component) -> str:

@@ -23,6 +23,14 @@ from distcycle.findings import (
 from distcycle.remedies import Remedy
 from distcycle.reporters import View
 from distcycle.reporters.escape import printable
+from distcycle.reporters.phrases import (
+    ACCEPTED,
+    count,
+    describe_rule,
+    list_names,
+    name_witness,
+    verdict_of,
+)
 
 __all__ = ["render", "render_explanation", "render_remedies"]
 
@@ -38,7 +46,7 @@ _LONGEST_REQUIREMENT = 160
 def render(report: Report, view: View) -> str:
     """Show a report as text."""
     if view.verbosity < 0:
-        return _verdict(report) + "\n"
+        return verdict_of(report) + "\n"
     return "\n".join(_Page(report, view).lines()) + "\n"
 
 
@@ -63,20 +71,6 @@ def render_remedies(remedies: Iterable[Remedy], view: View) -> str:
     """
     page = _Page(Report(inputs=(), targets=(), summary=Summary()), view)
     return "\n".join(page.remedies(remedies)) + "\n"
-
-
-def _verdict(report: Report) -> str:
-    summary = report.summary
-    if report.judged_nothing:
-        return "nothing could be judged"
-    loops = _count(summary.components, "loop")
-    accepted = f", {summary.accepted} accepted by policy" if summary.accepted else ""
-    known = f", {_count(summary.known, 'known finding')} ignored" if summary.known else ""
-    return f"{loops}, {summary.deny} denied, {_count(summary.warn, 'warning')}{accepted}{known}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
 class _Page:
@@ -118,7 +112,7 @@ class _Page:
         if not explanation.components:
             yield from self._way_back(explanation)
         if explanation.unknown:
-            names = _listed(explanation.unknown, self._most())
+            names = list_names(explanation.unknown, self._most())
             yield from self._wrap(
                 f"requirements unknown, so that loops would not be seen: {names}", 2
             )
@@ -128,13 +122,13 @@ class _Page:
         numbers: dict[str, int] = defaultdict(int)
         for remedy in remedies:
             if not numbers[remedy.component]:
-                yield from self._wrap(_listed(remedy.packages, self._most()))
+                yield from self._wrap(list_names(remedy.packages, self._most()))
             numbers[remedy.component] += 1
             title = f"{numbers[remedy.component]}. {remedy.kind}"
             if remedy.edges:
                 edges = [f"{source} -> {target}" for source, target in remedy.edges]
                 size = "" if remedy.exact else " (a smaller set may exist)"
-                title += f" {_listed(edges, _BREAKERS_SHOWN)}{size}"
+                title += f" {list_names(edges, _BREAKERS_SHOWN)}{size}"
             yield from self._wrap(title, 2, 5)
             for cost in remedy.costs:
                 yield from self._wrap(f"costs: {cost}", 5)
@@ -189,8 +183,8 @@ class _Page:
     def _headline(
         self, severity: Severity, code: str, text: str, accepted_by: Rule | None = None
     ) -> Iterator[str]:
-        word = {None: str(severity), "waive": "waived", "group": "contained", "baseline": "known"}
-        label = f"{word[accepted_by.kind if accepted_by else None]}[{code}]"
+        word = ACCEPTED[accepted_by.kind] if accepted_by else str(severity)
+        label = f"{word}[{code}]"
         style = _STYLES[Severity.ALLOW if accepted_by else severity]
         first, *rest = self._wrap(f"{label} {text}")
         yield first.replace(label, self._paint(label, style), 1)
@@ -208,7 +202,7 @@ class _Page:
 
     def _head(self) -> Iterator[str]:
         for entry in self.report.inputs:
-            yield from self._wrap(f"{entry.path}: {_count(entry.packages, 'package')}")
+            yield from self._wrap(f"{entry.path}: {count(entry.packages, 'package')}")
         named = ", ".join(_platforms(self.report.targets))
         if self.report.whole:
             yield from self._wrap(f"judged on every environment; named: {named}")
@@ -221,7 +215,7 @@ class _Page:
         """What happened to loops since the state that the input is compared with."""
         for change in self.report.changes:
             yield ""
-            names = _listed(change.packages, self._most())
+            names = list_names(change.packages, self._most())
             yield from self._wrap(f"{change.kind}[{change.code}] {names}")
             yield from self._wrap(change.where, 2)
             for detail in change.details:
@@ -231,7 +225,7 @@ class _Page:
         """Loops that were there before the policy's cuts."""
         for opened in self.report.opened:
             yield ""
-            names = _listed(opened.packages, self._most())
+            names = list_names(opened.packages, self._most())
             yield from self._wrap(f"opened[{opened.code}] {names}")
             for cut, reason in zip(opened.cuts, opened.reasons, strict=True):
                 yield from self._wrap(f"by the cut {cut}: {reason}", 2)
@@ -241,7 +235,7 @@ class _Page:
         if len(names) == 2 and component.cycles:
             title = " -> ".join((*component.cycles[0].packages, component.cycles[0].packages[0]))
         else:
-            title = f"{len(names)} packages require each other: {_listed(names, self._most())}"
+            title = f"{len(names)} packages require each other: {list_names(names, self._most())}"
         rule = component.accepted_by
         yield from self._headline(component.severity, component.code, title, rule)
         for accepted in self._accepted_parts(component):
@@ -264,10 +258,8 @@ class _Page:
         for finding in self.report.findings:
             rule = finding.accepted_by
             if finding.component == component.id and rule and rule.kind != "baseline":
-                verb = "contained by" if rule.kind == "group" else "waived by"
-                where = f"{rule.path}:{rule.line}" if rule.line else rule.path
-                part = "" if component.accepted_by else f" {self._where(finding)}"
-                yield self._wrap(f"{verb} {where}{part}: {rule.reason}", 2)
+                part = "" if component.accepted_by else f" ({self._where(finding)})"
+                yield self._wrap(f"{describe_rule(rule)}{part}", 2)
 
     def _breakers(self, component: Component) -> Iterator[str]:
         """Say how few edges need go, in the words of those who would take them out."""
@@ -280,7 +272,7 @@ class _Page:
             + (f" and {size - _BREAKERS_SHOWN} more" if size > _BREAKERS_SHOWN else "")
             for pairs in component.breakers[: 2 if size < 3 or self.all else 1]
         ]
-        text = f"opened by removing {at_most}{_count(size, 'edge')}: {'; or '.join(sets)}"
+        text = f"opened by removing {at_most}{count(size, 'edge')}: {'; or '.join(sets)}"
         yield from self._wrap(text, 2)
 
     def _most(self) -> int:
@@ -309,7 +301,7 @@ class _Page:
         platforms = list(dict.fromkeys(row.platform for row in self.report.targets))
         for component in components:
             names = [package.name for package in component.packages]
-            yield from self._wrap(f"where {_listed(names, 4)}:", 0)
+            yield from self._wrap(f"where {list_names(names, 4)}:", 0)
             width = max(map(len, platforms))
             for platform in platforms:
                 rows = [row for row in self.report.targets if row.platform == platform]
@@ -337,7 +329,7 @@ class _Page:
                     yield from self._wrap(detail, 4)
             rest = [name for finding in group[len(shown) :] for name in finding.packages[:1]]
             if rest:
-                names = _listed(list(dict.fromkeys(rest)), _MEMBERS_SHOWN)
+                names = list_names(list(dict.fromkeys(rest)), _MEMBERS_SHOWN)
                 yield from self._wrap(f"{severity}[{code}] and {len(rest)} more: {names}")
 
     def _near_misses(self) -> Iterator[str]:
@@ -357,7 +349,7 @@ class _Page:
     def _foot(self) -> Iterator[str]:
         summary = self.report.summary
         judged = f"{summary.judged} of {summary.packages} packages judged"
-        parts = [judged, f"{_count(summary.wheels_read, 'wheel')} read"]
+        parts = [judged, f"{count(summary.wheels_read, 'wheel')} read"]
         if summary.by_lock:
             parts.append(f"{summary.by_lock} by the lock's word only")
         if summary.via:
@@ -366,7 +358,7 @@ class _Page:
             parts.append(f"{summary.unknown} unknown")
         yield from self._wrap(", ".join(parts))
         style = "1;31" if summary.deny else "1;32"
-        yield self._paint(_verdict(self.report), style)
+        yield self._paint(verdict_of(self.report), style)
 
 
 def _cut(requirement: str) -> str:
@@ -386,15 +378,9 @@ def _evidence(edges: Sequence[Edge]) -> str:
     where = f"{first.path}:{first.line}" if first.line else first.path
     wheels = list(dict.fromkeys(edge.wheel for edge in edges if edge.wheel))
     if not wheels:
-        return f"{where} (by the {first.origin})"
+        return f"{where}, {name_witness(first)}"
     more = f" and {len(wheels) - 1} more" if len(wheels) > 1 else ""
     return f"{where}, {wheels[0]}{more}"
-
-
-def _listed(names: Sequence[str], most: int) -> str:
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def _platforms(rows: Sequence[TargetRow]) -> Iterable[str]:
