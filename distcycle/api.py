@@ -344,6 +344,10 @@ def read_since(path: str, revision: str, *, kind: str | None = None) -> Snapshot
     """
     from distcycle.revisions import document_at
 
+    if path == "-":
+        raise InputError("standard input has no state at a revision")
+    if Path(path).is_dir():
+        path = find_input(path)
     document = document_at(path, revision)
     if document is None:
         return Snapshot(path=f"{revision}:{path}", kind="absent", packages=(), roots=())
@@ -382,7 +386,8 @@ def _judge_scope(
     if not beside:
         return report, (selection,)
     others, _ = gather(scope.listed(beside), library)
-    return add_targets(report, judge(others, options)), (selection, others)
+    order = [target.name for target in scope.targets]
+    return add_targets(report, judge(others, options), order), (selection, others)
 
 
 def lint_bazel(

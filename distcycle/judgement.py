@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -24,6 +24,9 @@ from distcycle.unions import unite_components
 from distcycle.verdicts import Acceptance, Judge, Verdict, apply_cuts
 
 __all__ = ["Options", "add_targets", "audit", "combine", "judge"]
+
+
+_UNUSED = frozenset(("unused-waiver", "unused-rule"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,15 +291,16 @@ def _find_flips(selection: Selection, components: Sequence[Component]) -> Iterat
             )
 
 
-def add_targets(report: Report, beside: Report) -> Report:
+def add_targets(report: Report, beside: Report, order: Sequence[str]) -> Report:
     """Add to a report what the same input is found to have on further targets.
 
     Args:
         report: The report on every environment.
         beside: The report on the further targets.
+        order: The names of all targets, in the order in which they are shown.
 
     Returns:
-        One report: a loop of both has the targets of both, a loop of the second alone is added.
+        One report: what both have has the targets of both, what the second alone has is added.
     """
     others = {component.id: component for component in beside.components}
     known = {component.id for component in report.components}
@@ -304,8 +308,7 @@ def add_targets(report: Report, beside: Report) -> Report:
         unite_components(c, others[c.id]) if c.id in others else c for c in report.components
     )
     components += tuple(c for c in beside.components if c.id not in known)
-    added = [f for f in beside.findings if f.component and f.component not in known]
-    found = sorted((*report.findings, *added), key=_importance)
+    found = sorted(_unite_findings(report.findings, beside.findings), key=_importance)
     summary = replace(
         report.summary,
         components=len(components),
@@ -313,12 +316,29 @@ def add_targets(report: Report, beside: Report) -> Report:
     )
     return replace(
         report,
-        targets=report.targets + beside.targets,
+        targets=tuple(
+            sorted(report.targets + beside.targets, key=lambda row: order.index(row.name))
+        ),
         components=components,
         findings=tuple(found),
         summary=summary,
         notes=tuple(dict.fromkeys(report.notes + beside.notes)),
     )
+
+
+def _unite_findings(findings: Iterable[Finding], others: Iterable[Finding]) -> Iterator[Finding]:
+    """Add the targets of what is said twice, and what only the others say."""
+    further = {_statement(finding): finding for finding in others}
+    for finding in findings:
+        same = further.pop(_statement(finding), None)
+        yield finding if same is None else replace(finding, targets=finding.targets + same.targets)
+    yield from further.values()
+
+
+def _statement(finding: Finding) -> tuple[object, ...]:
+    """What makes two findings one statement, wherever each holds."""
+    about = finding.component or finding.message
+    return (finding.code, finding.path, finding.line, about, finding.accepted_by)
 
 
 def combine(reports: Sequence[Report]) -> Report:
@@ -335,12 +355,12 @@ def combine(reports: Sequence[Report]) -> Report:
         name: sum(getattr(report.summary, name) for report in reports)
         for name in Summary.__dataclass_fields__
     }
-    found = sorted((f for report in reports for f in report.findings), key=_importance)
+    found = sorted(_findings_of(reports), key=_importance)
     return Report(
         inputs=tuple(i for report in reports for i in report.inputs),
         targets=tuple(targets.values()),
         whole=any(report.whole for report in reports),
-        summary=Summary(**counts),
+        summary=Summary(**{**counts, **_count(found)}),
         components=tuple(c for report in reports for c in report.components),
         findings=tuple(found),
         unknown=tuple(u for report in reports for u in report.unknown),
@@ -349,3 +369,17 @@ def combine(reports: Sequence[Report]) -> Report:
         changes=tuple(c for report in reports for c in report.changes),
         notes=tuple(n for report in reports for n in report.notes),
     )
+
+
+def _findings_of(reports: Sequence[Report]) -> Iterator[Finding]:
+    """All findings; a rule of the policy is unused only when no input has a use for it."""
+    unused = Counter(_statement(f) for r in reports for f in r.findings if f.code in _UNUSED)
+    said = set()
+    for report in reports:
+        for finding in report.findings:
+            statement = _statement(finding)
+            if finding.code not in _UNUSED:
+                yield finding
+            elif unused[statement] == len(reports) and statement not in said:
+                said.add(statement)
+                yield finding
