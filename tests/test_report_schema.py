@@ -40,7 +40,6 @@ RECORDS = {
     "rule": findings.Rule,
     "opened": findings.Opened,
     "change": findings.Change,
-    "change": findings.Change,
     "edge": findings.Edge,
     "cycle": findings.Cycle,
     "variant": findings.Variant,

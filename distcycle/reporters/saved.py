@@ -191,6 +191,9 @@ def _check(report: Report) -> None:
         if not report.targets:
             raise _Wrong("targets", "expected at least one, as there are loops")
         _check_hops(component, f"components[{index}]")
+    for index, opened in enumerate(report.opened):
+        if len(opened.cuts) != len(opened.reasons):
+            raise _Wrong(f"opened[{index}].reasons", "expected one for each cut")
 
 
 _LOOPS = ("wheel-cycle", "extra-cycle")

@@ -91,6 +91,7 @@ def test_every_form_is_the_same_from_the_saved_report(form: str) -> None:
         (("findings", 0, "code"), "wheel-loop", "findings[0].code", "'wheel-loop' is no code"),
         (("findings", 1, "accepted_by", "kind"), "x", "findings[1].accepted_by.kind", "is no kind"),
         (("findings", 1, "accepted_by"), "x", "findings[1].accepted_by", "expected an object"),
+        (("opened", 0, "cuts"), [], "opened[0].reasons", "expected one for each cut"),
         (("targets",), [], "components[0].targets", "none of"),
     ],
 )
