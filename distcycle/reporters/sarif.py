@@ -96,7 +96,6 @@ def _results(report: Report, root: str) -> Iterator[dict[str, Any]]:
                 # an upgrade, which changes that text, would close an alert and open another.
                 "primaryLocationLineHash": f"{fingerprint}:{time}",
             },
-            "properties": {"packages": list(map(printable, finding.packages))},
         }
         related = list(_related(finding, report, root))
         if related:
