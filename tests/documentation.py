@@ -29,10 +29,16 @@ def insert(document: str, name: str, lines: Iterator[str]) -> str:
 
 
 def codes() -> Iterator[str]:
-    yield "| code | says | by default | what to do |"
-    yield "|---|---|---|---|"
+    yield "| code | says | by default |"
+    yield "|---|---|---|"
     for code in CODES.values():
-        yield f"| `{code.name}` | {code.meaning} | {code.severity} | {code.advice} |"
+        yield f"| [`{code.name}`](#{code.name}) | {code.meaning} | {code.severity} |"
+    for code in CODES.values():
+        yield f"\n## {code.name}\n\n" + "  \n".join(map(_linked, code.explain()))
+
+
+def _linked(line: str) -> str:
+    return re.sub(r"docs/((\w+)\.md)", r"[\2](\1)", line)
 
 
 def targets() -> Iterator[str]:

@@ -58,8 +58,8 @@ def _rule(code: Code) -> dict[str, Any]:
         "shortDescription": {"text": code.meaning},
         "fullDescription": {"text": code.meaning},
         "help": {
-            "text": f"{code.meaning}\n{code.advice}",
-            "markdown": f"{code.meaning}\n\n{code.advice}",
+            "text": "\n".join(code.explain()),
+            "markdown": "\n\n".join(code.explain()),
         },
         "defaultConfiguration": {"level": _LEVELS[code.severity]},
         "properties": {"tags": ["dependencies"]},
