@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import TextIO, TypeAlias
 
     from distcycle.emitters import Emitter
-    from distcycle.findings import Report, Severity
+    from distcycle.findings import Report
     from distcycle.judgement import Options
     from distcycle.metadata import Library
     from distcycle.model import Snapshot
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from distcycle.reporters import View
     from distcycle.scope import Scope
     from distcycle.selection import Request, Selection
+    from distcycle.settings import Setting
 
     Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 
@@ -128,6 +129,7 @@ def _add_audit(commands: Commands) -> None:
     group.add_argument(
         "--write-baseline", metavar="FILE", help="write all findings down as known, and exit 0"
     )
+    _add_show_config(command)
 
 
 def _add_diff(commands: Commands) -> None:
@@ -140,9 +142,10 @@ def _add_diff(commands: Commands) -> None:
     )
     command.add_argument(
         "inputs",
-        nargs="+",
+        nargs="*",
         metavar="INPUT",
-        help="the old and the new input, or, with --since, inputs as they stand",
+        help="the old and the new input; or, with --since, inputs as they stand, by default the "
+        "one lock that stands here",
     )
     command.add_argument(
         "--since", metavar="REV", help="compare with the same files at this git revision"
@@ -150,6 +153,25 @@ def _add_diff(commands: Commands) -> None:
     _add_judgement_options(command)
     command.set_defaults(write_baseline=None)
     command.add_argument("--baseline", metavar="FILE", help="findings that are known as well")
+    _add_show_config(command)
+
+
+def _add_show_config(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--show-config",
+        action="store_true",
+        help="say of each option what it is and who said so, and exit 0",
+    )
+    _free_defaults(command)
+
+
+def _free_defaults(command: argparse.ArgumentParser) -> None:
+    """Take the defaults out, so that what was given can be told from what was not."""
+    defaults: dict[str, tuple[object, object]] = {}
+    for action in command._actions:  # noqa: SLF001
+        if action.option_strings and action.dest != "help":
+            defaults.setdefault(action.dest, (action.default, action.type))
+    command.set_defaults(**dict.fromkeys(defaults), defaults=defaults)
 
 
 def _add_judgement_options(command: argparse.ArgumentParser) -> None:
@@ -168,11 +190,7 @@ def _add_judgement_options(command: argparse.ArgumentParser) -> None:
             type=functools.partial(_severity, severity),
             help=f"weigh findings of this code as {severity}",
         )
-    group.add_argument(
-        "--fail-on-unknown",
-        action="store_true",
-        help="the same as --deny edges-unknown",
-    )
+    _add_switch(group, "--fail-on-unknown", "--pass-on-unknown", "the same as --deny edges-unknown")
     group.add_argument(
         "--max-cycles", type=_positive, default=100, metavar="N", help="loops listed (100)"
     )
@@ -301,6 +319,15 @@ def _add_form_options(group: argparse._ActionsContainer) -> None:
     _add_view_options(group)
 
 
+def _add_switch(group: argparse._ActionsContainer, name: str, opposite: str, text: str) -> None:
+    """An option without a value, and one that takes back what a policy says of it."""
+    group.add_argument(name, action="store_true", help=f"{text} ({opposite} takes it back)")
+    dest = name.removeprefix("--").replace("-", "_")
+    group.add_argument(
+        opposite, dest=dest, action="store_false", default=False, help=argparse.SUPPRESS
+    )
+
+
 def _add_view_options(group: argparse._ActionsContainer) -> None:
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     group.add_argument("-q", "--quiet", action="store_true", help="the verdict only")
@@ -313,7 +340,7 @@ def _add_input_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--python", metavar="EXE", help="judge this interpreter's environment")
     group.add_argument("--extra", action="append", default=[], metavar="NAME")
     group.add_argument("--group", action="append", default=[], metavar="NAME")
-    group.add_argument("--all-extras", action="store_true")
+    _add_switch(group, "--all-extras", "--not-all-extras", "all extras of the project")
     group = command.add_argument_group("targets")
     group.add_argument(
         "--platform",
@@ -343,14 +370,14 @@ def _add_fact_options(command: argparse.ArgumentParser) -> None:
         default="wheel",
         help="ask each wheel what it requires, or believe the lock",
     )
-    group.add_argument("--offline", action="store_true", help="open no socket")
+    _add_switch(group, "--offline", "--online", "open no socket")
     group.add_argument("--bundle", metavar="FILE", help="facts saved by 'distcycle bundle'")
     group.add_argument("--index-url", metavar="URL")
     group.add_argument("--extra-index-url", action="append", default=[], metavar="URL")
     group.add_argument("--find-links", action="append", default=[], metavar="PLACE")
-    group.add_argument("--no-index", action="store_true")
+    _add_switch(group, "--no-index", "--use-index", "ask no index")
     group.add_argument("--cache-dir", metavar="DIR")
-    group.add_argument("--no-cache", action="store_true")
+    _add_switch(group, "--no-cache", "--use-cache", "keep facts nowhere")
     group.add_argument("--cert", metavar="FILE", help="certificate authorities")
     group.add_argument("--proxy", metavar="URL")
     group.add_argument("--timeout", type=_seconds, metavar="S", help="seconds of silence")
@@ -474,7 +501,10 @@ def _run_audit(options: argparse.Namespace) -> int:
     from distcycle.baseline import baseline_of, dump_baseline
     from distcycle.judgement import combine
 
-    judgement = _judgement(options)
+    policy, settings = _settle(options)
+    if options.show_config:
+        return _show_config(settings)
+    judgement = _judgement(options, policy)
     reports = []
     with _library_if_asked(options) as library:
         for snapshot in _snapshots(options):
@@ -495,7 +525,10 @@ def _run_diff(options: argparse.Namespace) -> int:
     from distcycle import api
     from distcycle.judgement import combine
 
-    judgement = _judgement(options)
+    policy, settings = _settle(options)
+    if options.show_config:
+        return _show_config(settings)
+    judgement = _judgement(options, policy)
     reports = []
     with _library_if_asked(options) as library:
         for old, new, name in _pairs(options):
@@ -510,9 +543,11 @@ def _pairs(options: argparse.Namespace) -> Iterator[tuple[Snapshot, Snapshot, st
     """The old and the new state of each input, and what to call the old one."""
     from distcycle import api
 
+    if options.python:
+        raise InputError("--python names an environment as it is; diff needs two states")
     kind = options.input_kind
     if options.since:
-        for path in options.inputs:
+        for path in options.inputs or [api.find_input(".")]:
             old = api.read_since(path, options.since, kind=kind)
             yield old, api.read(path, kind=kind), old.path
         return
@@ -522,7 +557,24 @@ def _pairs(options: argparse.Namespace) -> Iterator[tuple[Snapshot, Snapshot, st
     yield api.read(old_path, kind=kind), api.read(new_path, kind=kind), old_path
 
 
-def _judgement(options: argparse.Namespace) -> Options:
+def _settle(options: argparse.Namespace) -> tuple[Policy, list[Setting]]:
+    """Read the policy, and give the options that the command line leaves open their values."""
+    from distcycle.settings import settle
+
+    policy = _read_policy(options)
+    return policy, settle(options, options.defaults, policy)
+
+
+def _show_config(settings: Sequence[Setting]) -> int:
+    from distcycle.reporters.escape import printable
+    from distcycle.settings import describe_settings
+
+    for line in describe_settings(settings):
+        print(printable(line).rstrip())
+    return 0
+
+
+def _judgement(options: argparse.Namespace, policy: Policy) -> Options:
     from datetime import datetime, timezone
 
     from distcycle import api
@@ -534,7 +586,7 @@ def _judgement(options: argparse.Namespace) -> Options:
         baseline = parse_baseline(api.read_text(options.baseline), path=options.baseline)
     return Options(
         request=_request(options),
-        policy=_policy(options),
+        policy=_weigh(policy, options),
         max_cycles=options.max_cycles,
         today=options.today or datetime.now(timezone.utc).date(),
         baseline=baseline,
@@ -625,7 +677,7 @@ def _run_lint_bazel(options: argparse.Namespace) -> int:
 
     if options.python:
         raise InputError("--python names an environment; what is compared with is --lock")
-    judgement = _judgement(options)
+    judgement = _judgement(options, _read_policy(options))
     snapshot = api.read(options.lock, kind=options.input_kind)
     with _library(options) as library:
         scope = _scope(snapshot, options, judgement.request)
@@ -755,21 +807,18 @@ def _read_policy(options: argparse.Namespace) -> Policy:
     return api.read_policies(options.policy, search=not options.no_policy)
 
 
-def _policy(options: argparse.Namespace) -> Policy:
+def _weigh(policy: Policy, options: argparse.Namespace) -> Policy:
     """The policy of the files, then of the flags."""
     from dataclasses import replace
 
     from distcycle.errors import InputError
     from distcycle.findings import CODES, Severity
 
-    severities: dict[str, Severity] = {}
+    severities = {"edges-unknown": Severity.DENY} if options.fail_on_unknown else {}
     for code, severity in options.severities:
         if code not in CODES:
             raise InputError(f"unknown code {code!r}{_nearest(code, CODES)}")
         severities[code] = Severity(severity)
-    if options.fail_on_unknown:
-        severities["edges-unknown"] = Severity.DENY
-    policy = _read_policy(options)
     return replace(policy, severities={**policy.severities, **severities})
 
 
@@ -992,5 +1041,5 @@ def _run_codes(options: argparse.Namespace) -> int:
     if options.code not in CODES:
         raise InputError(f"unknown code {options.code!r}{_nearest(options.code, CODES)}")
     code = CODES[options.code]
-    print(f"{code.name} ({code.severity} by default)\n{code.meaning}\n{code.advice}")
+    print(f"{code.name} ({code.severity} by default)", *code.explain(), sep="\n")
     return 0

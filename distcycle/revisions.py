@@ -9,7 +9,7 @@ from pathlib import Path
 from distcycle.errors import InputError
 from distcycle.readers import Document
 
-__all__ = ["document_at", "is_known_revision"]
+__all__ = ["document_at"]
 
 _TIMEOUT_S = 60
 
@@ -29,31 +29,22 @@ def document_at(path: str, revision: str) -> Document | None:
         InputError: There is no repository, no such revision, or no git.
     """
     root = _root_of(path)
-    _check_revision(root, revision, path)
+    commit = _commit_of(root, revision, path)
     name = Path(os.path.relpath(Path(path).resolve(), root)).as_posix()
-    data = _show(root, revision, name)
+    data = _show(root, commit, name)
     if data is None:
-        name = _old_name(root, revision, name) or name
-        data = _show(root, revision, name)
+        name = _old_name(root, commit, name) or name
+        data = _show(root, commit, name)
     if data is None:
         return None
     folder = Path(name).parent
 
     def beside(other: str) -> tuple[str, bytes] | None:
         there = os.path.normpath(folder / other)
-        found = None if there.startswith("..") else _show(root, revision, Path(there).as_posix())
+        found = None if there.startswith("..") else _show(root, commit, Path(there).as_posix())
         return None if found is None else (f"{revision}:{there}", found)
 
     return Document(path=f"{revision}:{name}", data=data, beside=beside, environ=dict(os.environ))
-
-
-def is_known_revision(path: str, revision: str) -> bool:
-    """Whether git knows a revision in the repository that holds a file."""
-    try:
-        _check_revision(_root_of(path), revision, path)
-    except InputError:
-        return False
-    return True
 
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
@@ -79,21 +70,22 @@ def _root_of(path: str) -> Path:
     return Path(os.fsdecode(answer.stdout.rstrip(b"\r\n")))
 
 
-def _check_revision(root: Path, revision: str, path: str) -> None:
+def _commit_of(root: Path, revision: str, path: str) -> str:
     commit = f"{revision}^{{commit}}"
     answer = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", commit)
     if answer.returncode:
         raise InputError(f"git knows no revision {revision!r}", path=path)
+    return answer.stdout.decode("ascii").strip()
 
 
-def _show(root: Path, revision: str, name: str) -> bytes | None:
-    answer = _git(root, "cat-file", "blob", f"{revision}:{name}")
+def _show(root: Path, commit: str, name: str) -> bytes | None:
+    answer = _git(root, "cat-file", "blob", f"{commit}:{name}")
     return None if answer.returncode else answer.stdout
 
 
-def _old_name(root: Path, revision: str, name: str) -> str | None:
+def _old_name(root: Path, commit: str, name: str) -> str | None:
     """The name that a file had at a revision, when git sees that it was renamed."""
-    answer = _git(root, "diff", "--find-renames", "--name-status", "-z", revision, "--")
+    answer = _git(root, "diff", "--find-renames", "--name-status", "-z", commit, "--")
     fields = os.fsdecode(answer.stdout).split("\0")
     for i, status in enumerate(fields):
         if status.startswith("R") and status[1:].isdigit() and fields[i + 2 : i + 3] == [name]:

@@ -13,14 +13,17 @@ from pathlib import Path
 import pytest
 
 from distcycle.cli import main
-from distcycle.findings import CODES
+from distcycle.findings import CODES, Code
 from distcycle.reporters import REPORTERS
 from distcycle.targets import PLATFORMS
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 MakeWheel = Callable[..., Path]
 
-COMMANDS = ("audit", "bundle", "targets", "codes")
+COMMANDS = (
+    *("audit", "diff", "explain", "fix", "bundle", "render", "targets", "codes"),
+    *("lint bazel", "policy init", "policy check", "policy list"),
+)
 HERE = ("--platform", "linux_x86_64", "--python-version", "3.11")
 LOOP = "egg==1.0\nhen==1.0\n"
 VIA = "egg==1.0\n    # via hen\nhen==1.0\n    # via egg\n"
@@ -86,7 +89,7 @@ def test_version(distcycle: Run) -> None:
 def test_help_lists_every_command(distcycle: Run) -> None:
     done = distcycle("--help")
     assert done.returncode == 0
-    for command in COMMANDS:
+    for command in {words.partition(" ")[0] for words in COMMANDS}:
         assert re.search(rf"^ +{command} ", done.stdout, re.MULTILINE)
 
 
@@ -94,7 +97,7 @@ def test_help_lists_every_command(distcycle: Run) -> None:
 def test_help_of_a_command_gives_an_example_and_the_exit_codes(
     distcycle: Run, command: str
 ) -> None:
-    done = distcycle(command, "--help")
+    done = distcycle(*command.split(), "--help")
     assert done.returncode == 0
     assert f"example: distcycle {command}" in done.stdout
     assert "exit codes: 0 nothing at deny, 1 something at deny, 2 " in done.stdout
@@ -489,8 +492,17 @@ def test_codes_explains_a_code(name: str, capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out.splitlines() == [
         f"{name} ({code.severity} by default)",
         code.meaning,
-        code.advice,
+        f"Example: {code.example}",
+        f"What to do: {code.advice}",
+        f"See: {', '.join(code.see)}",
     ]
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=lambda code: code.name)
+def test_pages_that_codes_name_exist(code: Code) -> None:
+    root = Path(__file__).resolve().parents[1]
+    pages = [name for name in code.see if not re.fullmatch(r"PEP \d+", name)]
+    assert [page for page in pages if not (root / page).is_file()] == []
 
 
 def test_codes_refuses_an_unknown_one(distcycle: Run) -> None:

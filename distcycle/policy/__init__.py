@@ -123,6 +123,7 @@ class Policy:
         droppable: What removing an edge costs, by the project that requires and the one that is
             required (patterns); 0 costs nothing, 100 is the most.
         options: Options of commands, by their names in ``[audit]``.
+        option_places: Where each of them stands.
         flatten_extras: Whether a loop through an extra counts like one without, as for Bazel.
     """
 
@@ -133,6 +134,7 @@ class Policy:
     denials: tuple[Deny, ...] = ()
     droppable: Mapping[tuple[str, str], int] = field(default_factory=dict)
     options: Mapping[str, object] = field(default_factory=dict)
+    option_places: Mapping[str, Place] = field(default_factory=dict)
     flatten_extras: bool = False
 
     def judge_severity(self, code: str, *, default: Severity | None = None) -> Severity:

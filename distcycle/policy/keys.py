@@ -22,6 +22,7 @@ class Key:
         required: Whether the table needs it.
         many: Whether the value is an array, of one item or more.
         default: What holds without it, in TOML or in words; None when nothing does.
+        is_path: Whether it names files or folders, which are meant from the policy's folder.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Key:
     required: bool = False
     many: bool = False
     default: str | None = None
+    is_path: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

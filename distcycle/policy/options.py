@@ -79,6 +79,7 @@ OPTIONS: tuple[Key, ...] = (
         meaning="A file with the findings that are known.",
         example='"distcycle-baseline.json"',
         default="none",
+        is_path=True,
     ),
     Key(
         name="max-cycles",
@@ -115,6 +116,7 @@ OPTIONS: tuple[Key, ...] = (
         meaning="A file with facts, saved by `distcycle bundle`.",
         example='"facts.json"',
         default="none",
+        is_path=True,
     ),
     Key(
         name="index-url",
@@ -138,6 +140,7 @@ OPTIONS: tuple[Key, ...] = (
         meaning="Folders and pages with wheels.",
         example='["wheels"]',
         default="as for `index-url`",
+        is_path=True,
     ),
     Key(
         name="no-index",
@@ -152,6 +155,7 @@ OPTIONS: tuple[Key, ...] = (
         meaning="The folder in which facts are kept.",
         example='".distcycle-cache"',
         default="the user's cache folder",
+        is_path=True,
     ),
     Key(
         name="no-cache",
@@ -166,6 +170,7 @@ OPTIONS: tuple[Key, ...] = (
         meaning="A file with certificate authorities.",
         example='"authorities.pem"',
         default="as pip is configured",
+        is_path=True,
     ),
     Key(
         name="proxy",

@@ -195,6 +195,9 @@ class _Reader:
             for name in ("waive", "cut", "group", "deny")
             for i in range(len(tables[name]))
         ]
+        options = {k: v for table in tables["audit"] for k, v in table.items()}
+        option_keys = {name: self.key_of(f"audit.{name}") for name in options}
+        keys += option_keys.values()
         lines = find_lines(self.text, "toml", keys)
         places = {key: Place(path=self.path, line=lines.get(key), key=key) for key in keys}
 
@@ -211,7 +214,8 @@ class _Reader:
             groups=tuple(Group(**values, place=place) for values, place in placed("group")),
             denials=tuple(Deny(**values, place=place) for values, place in placed("deny")),
             droppable={(v["package"], v["requires"]): v["cost"] for v in tables["droppable"]},
-            options={k: v for table in tables["audit"] for k, v in table.items()},
+            options=options,
+            option_places={name: places[key] for name, key in option_keys.items()},
             flatten_extras=top.get("flatten-extras", False),
         )
 
@@ -275,5 +279,6 @@ def merge_policies(policies: Iterable[Policy]) -> Policy:
         denials=tuple(rule for policy in every for rule in policy.denials),
         droppable={k: v for policy in every for k, v in policy.droppable.items()},
         options={k: v for policy in every for k, v in policy.options.items()},
+        option_places={k: v for policy in every for k, v in policy.option_places.items()},
         flatten_extras=any(policy.flatten_extras for policy in every),
     )

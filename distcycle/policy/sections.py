@@ -242,8 +242,9 @@ _DROPPABLE = Section(
 
 _AUDIT = Section(
     name="audit",
-    meaning="Options of `distcycle audit`, by their long names. They are checked, and not used "
-    "yet: the command line alone decides.",
+    meaning="Options of `distcycle audit` and `distcycle diff`, by their long names. The command "
+    "line goes before them, and `--show-config` says which value holds and who gave it. Files and "
+    "folders that are read are meant from the policy's folder.",
     keys=OPTIONS,
 )
 
