@@ -7,7 +7,8 @@ one more loop becomes known. Loops that have no edge in common bound the size fr
 
 from __future__ import annotations
 
-from collections import deque
+import heapq
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,9 @@ Pair = tuple[int, int]
 
 _MOST_LOOPS = 2_000
 _STARTS = 16
+_MOST_PAIRS = 500
+_SEARCHES = 20
+_MOST_VISITS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +57,19 @@ def find_breakers(
         full: All cells.
         costs: What removing an edge costs, 0 when nothing; decides between sets of equal size.
         most: How many sets to give.
-        effort: How many steps each search may take.
+        effort: How many steps each search may take. Components of more than 500 edges are not
+            searched: a small set is built, and made irredundant.
 
     Returns:
         The sets. Where the search was too long, one set from which no edge can be left out.
     """
     price = dict.fromkeys(edges, 0) | dict(costs or {})
     known = [tuple(loop) for loop in loops]
-    while len(known) <= _MOST_LOOPS:
-        best = _Search(known, price, effort).smallest()
+    room = effort * _SEARCHES
+    while len(edges) <= _MOST_PAIRS and len(known) <= _MOST_LOOPS and room > 0:
+        search = _Search(known, price, effort)
+        best = search.smallest()
+        room -= search.steps
         if best is None:
             break
         more = list(_loops_left(edges, best, full))
@@ -111,14 +119,14 @@ class _Search:
         self._effort = effort
         self._loops = sorted({tuple(sorted(loop)) for loop in loops}, key=lambda x: (len(x), x))
         self._price = price
-        self._steps = 0
+        self.steps = 0
 
     def smallest(self) -> tuple[Pair, ...] | None:
         """A smallest set, cheapest among the first found; None when the search is too long."""
         size = self._disjoint(self._loops)
         while True:
             found = next(self.of_size(size), None)
-            if found is not None or self._steps > self._effort:
+            if found is not None or self.steps > self._effort:
                 return found
             size += 1
 
@@ -133,11 +141,11 @@ class _Search:
         loops: Sequence[tuple[Pair, ...]],
         room: int,
     ) -> Iterator[tuple[Pair, ...]]:
-        self._steps += 1
+        self.steps += 1
         if not loops:
             yield tuple(sorted(chosen))
             return
-        if self._steps > self._effort or self._disjoint(loops) > room:
+        if self.steps > self._effort or self._disjoint(loops) > room:
             return
         for pair in sorted(loops[0], key=lambda p: (self._price[p], -_count(p, loops), p)):
             if pair not in banned:
@@ -237,26 +245,31 @@ def _greedy(
 
 
 def _order(edges: Mapping[Pair, Condition]) -> list[int]:
-    out: dict[int, set[int]] = {}
-    into: dict[int, set[int]] = {}
+    """Sinks last, sources first, and in between whoever gives more than it takes."""
+    out: dict[int, set[int]] = defaultdict(set)
+    into: dict[int, set[int]] = defaultdict(set)
     for u, v in edges:
-        out.setdefault(u, set()).add(v)
-        into.setdefault(v, set()).add(u)
-        out.setdefault(v, set())
-        into.setdefault(u, set())
+        out[u].add(v)
+        into[v].add(u)
+    left = dict.fromkeys(sorted({*out, *into}))
+    balance = [(len(into[u]) - len(out[u]), u) for u in left]
+    heapq.heapify(balance)
+    ends = deque(u for u in left if not out[u] or not into[u])
     first: list[int] = []
     last: list[int] = []
-    while out:
-        sinks = sorted(u for u in out if not out[u])
-        sources = sorted(u for u in out if not into[u] and out[u])
-        taken = sinks or sources or [max(sorted(out), key=lambda u: len(out[u]) - len(into[u]))]
-        for u in taken:
-            (last if sinks else first).append(u)
-            for v in out.pop(u):
-                into[v].discard(u)
-            for v in into.pop(u):
-                if v in out:
-                    out[v].discard(u)
+    while left:
+        u = ends.popleft() if ends else heapq.heappop(balance)[1]
+        if u not in left:
+            continue
+        del left[u]
+        (first if out[u] else last).append(u)
+        for v in sorted(out[u] | into[u]):
+            out[v].discard(u)
+            into[v].discard(u)
+            if v in left:
+                heapq.heappush(balance, (len(into[v]) - len(out[v]), v))
+                if not out[v] or not into[v]:
+                    ends.append(v)
     return first + last[::-1]
 
 
@@ -272,7 +285,8 @@ def _without_spare(
     for (u, v), cells in edges.items():
         if (u, v) not in kept:
             left.setdefault(u, {})[v] = cells & full
-    for u, v in sorted(pairs, key=lambda p: (-price[p], p)):
+    dearest = sorted(pairs, key=lambda p: (-price[p], p))
+    for u, v in dearest[: _MOST_VISITS // max(len(edges), 1)]:
         cells = edges[u, v] & full
         if not _leads(left, v, u, cells):
             kept.discard((u, v))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from packaging.utils import NormalizedName
 
-from distcycle.graph import elementary_cycles, strong_components
+from distcycle.graph import CycleSearch, shortest_cycle, strong_components
 from distcycle.markers import Condition
 from distcycle.selection import Edge
 
@@ -27,10 +26,9 @@ Kind = Literal["wheel-cycle", "extra-cycle"]
 Conditions = dict[int, dict[int, Condition]]
 """From package to package, the cells in which an edge is live."""
 
-_CYCLES_COUNTED_PER_CYCLE = 10
 _MOST_SETS = 2_000
-_CYCLES_TRIED_PER_CYCLE = 50
-_LENGTHS_TRIED_IN_VAIN = 6
+_STEPS_PER_CYCLE = 5_000
+_MOST_ALIKE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,47 +324,52 @@ def _list_cycles(
 ) -> tuple[tuple[Cycle, ...], bool]:
     """List the shortest loops; in an extra cycle only those that need an extra."""
     hops: dict[tuple[int, int], list[Edge]] = defaultdict(list)
-    successors: dict[int, list[int]] = defaultdict(list)
+    live: Conditions = defaultdict(dict)
     for edge in edges:
         pair = (edge.source[0], edge.target)
-        if pair not in hops:
-            successors[pair[0]].append(pair[1])
         hops[pair].append(edge)
-
-    def describe(nodes: Sequence[int]) -> Cycle | None:
-        return _cycle_of(kind, nodes, hops, together, names)
-
-    most = max_cycles * _CYCLES_COUNTED_PER_CYCLE
-    every = list(itertools.islice(elementary_cycles(successors), most + 1))
-    if len(every) <= most:
-        found = [cycle for nodes in every if (cycle := describe(nodes)) is not None]
-        capped = len(found) > max_cycles
-    else:
-        found, capped = _list_by_length(successors, describe, max_cycles)
+        cells = live[pair[0]].get(pair[1], 0) | (edge.cells & together[pair])
+        live[pair[0]][pair[1]] = cells
+    ranks = {i: (names[i], i) for i in live}
+    by_name = {
+        u: {v: live[u][v] for v in sorted(live[u], key=ranks.__getitem__)}
+        for u in sorted(live, key=ranks.__getitem__)
+    }
+    search = CycleSearch(by_name, steps=_STEPS_PER_CYCLE * max_cycles)
+    found: list[Cycle] = []
+    for nodes in search:
+        cycle = _cycle_of(kind, nodes, hops, together, names)
+        if cycle is not None:
+            found.append(cycle)
+        if len(found) > max_cycles and len(nodes) > len(found[max_cycles].packages):
+            break
+        if len(found) > _MOST_ALIKE * max_cycles:
+            break
+    if not found:
+        found = _any_cycle(kind, by_name, hops, together, names)
+    capped = search.exhausted or len(found) > max_cycles
     return _in_order(found, names)[:max_cycles], capped
 
 
-def _list_by_length(
-    successors: Mapping[int, Sequence[int]],
-    describe: Callable[[Sequence[int]], Cycle | None],
-    max_cycles: int,
-) -> tuple[list[Cycle], bool]:
-    """List loops, the short ones first, where there are too many to look at all of them."""
-    found: list[Cycle] = []
-    tried = in_vain = 0
-    for length in range(2, len(successors) + 1):
-        before = len(found)
-        for nodes in elementary_cycles(successors, length):
-            tried += 1
-            if tried > max_cycles * _CYCLES_TRIED_PER_CYCLE:
-                return found, True
-            cycle = describe(nodes)
-            if cycle is not None:
-                found.append(cycle)
-        in_vain = in_vain + 1 if len(found) == before else 0
-        if len(found) > max_cycles or (found and in_vain > _LENGTHS_TRIED_IN_VAIN):
-            return found, True
-    return found, False
+def _any_cycle(
+    kind: Kind,
+    live: Conditions,
+    hops: Mapping[tuple[int, int], Sequence[Edge]],
+    together: Mapping[tuple[int, int], Condition],
+    names: Sequence[str],
+) -> list[Cycle]:
+    """One loop, where the search for the shortest was too long: through the first name it can."""
+    for start in sorted(live, key=lambda i: (names[i], i)):
+        for cells in live[start].values():
+            cell = cells & -cells
+            there = {
+                u: [v for v in sorted(targets) if targets[v] & cell] for u, targets in live.items()
+            }
+            nodes = shortest_cycle(start, there)
+            cycle = nodes and _cycle_of(kind, nodes, hops, together, names)
+            if cycle:
+                return [cycle]
+    return []
 
 
 def _cycle_of(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from packaging.utils import NormalizedName
 
 from distcycle.checks import describe_package
-from distcycle.graph import elementary_cycles, strong_components
+from distcycle.graph import shortest_cycle, strong_components
 from distcycle.markers import Condition
 from distcycle.model import Package, Requirement
 from distcycle.selection import Offer, Selection
@@ -16,7 +17,7 @@ from distcycle.selection import Offer, Selection
 __all__ = ["find_near_misses", "find_way_back"]
 
 Name = NormalizedName
-_LONGEST = 12
+_STARTS = 64
 
 
 def find_near_misses(
@@ -61,21 +62,11 @@ def find_way_back(
     Returns:
         The names of the loop and a line for each hop; None when nothing leads back.
     """
-    successors = _name_graph(selection)
-    came_from: dict[Name, Name] = {}
-    queue = deque([name])
-    while queue and name not in came_from:
-        u = queue.popleft()
-        for v in sorted(successors.get(u, ())):
-            if v not in came_from:
-                came_from[v] = u
-                queue.append(v)
-    if name not in came_from:
+    successors = {u: sorted(targets) for u, targets in _name_graph(selection).items()}
+    cycle = shortest_cycle(name, successors)
+    if cycle is None:
         return None
-    cycle = [came_from[name]]
-    while cycle[-1] != name:
-        cycle.append(came_from[cycle[-1]])
-    turned = tuple(reversed(cycle))
+    turned = tuple(cycle)
     return turned, tuple(_reasons(selection, turned, show))
 
 
@@ -106,11 +97,10 @@ def _counts(requirement: Requirement, extras: set[str]) -> bool:
 
 
 def _shortest(successors: dict[Name, list[Name]]) -> tuple[Name, ...] | None:
-    for length in range(2, min(len(successors), _LONGEST) + 1):
-        cycles = [_turned(cycle) for cycle in elementary_cycles(successors, length)]
-        if cycles:
-            return min(cycles)
-    return None
+    """A shortest loop through one of the first names."""
+    starts = itertools.islice(successors, _STARTS)
+    cycles = [cycle for start in starts if (cycle := shortest_cycle(start, successors))]
+    return min(map(_turned, cycles), key=lambda cycle: (len(cycle), cycle), default=None)
 
 
 def _turned(cycle: list[Name]) -> tuple[Name, ...]:

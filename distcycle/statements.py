@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable
 
 from distcycle import findings
@@ -190,7 +191,7 @@ class Statements:
             input=self._selection.snapshot.path,
             code=component.kind,
             severity=severity,
-            packages=tuple(self._member(i, component) for i in component.packages),
+            packages=tuple(self._members(component)),
             requested_by=tuple(self._requested_by(component)),
             targets=self.targets_in(component.cells),
             condition=self.condition(component.cells),
@@ -224,11 +225,16 @@ class Statements:
             for members, cells in component.variants
         )
 
-    def _member(self, index: int, component: Component) -> Member:
-        package = self._packages[index]
-        extras = {e.source[1] for e in component.edges if e.source[0] == index and e.source[1]}
-        version = None if package.version is None else str(package.version)
-        return Member(name=package.name, version=version, extras=tuple(sorted(extras)))
+    def _members(self, component: Component) -> Iterable[Member]:
+        extras: dict[int, set[str]] = defaultdict(set)
+        for edge in component.edges:
+            if edge.source[1]:
+                extras[edge.source[0]].add(edge.source[1])
+        for index in component.packages:
+            package = self._packages[index]
+            version = None if package.version is None else str(package.version)
+            active = tuple(sorted(extras[index]))
+            yield Member(name=package.name, version=version, extras=active)
 
     def _requested_by(self, component: Component) -> Iterable[str]:
         """Who requests the extras through which a component closes."""

@@ -96,6 +96,8 @@ def apply_cuts(
     Returns:
         What is left, and what is to be said of cuts that do nothing or lose something.
     """
+    if not cuts:
+        return CutOutcome(selection, components, [], [])
     matched = {i: _edges_of_cut(selection, cut) for i, cut in enumerate(cuts)}
     after = _without(selection, list(matched.values()))
     left = _components_of(after, max_cycles)

@@ -25,7 +25,7 @@ NOWHERE = "python_version < '0'"
 """A marker that holds nowhere; people are told ``in no environment``."""
 
 _MOST_TERMS = 8
-_MOST_BOXES = 4 * _MOST_TERMS
+_MOST_BOXES = _MOST_TERMS + 4
 _MOST_ORDERS = 24
 Values = frozenset[int]
 
@@ -59,6 +59,7 @@ class Speller:
         self._space = space
         self._within = within
         self._spelled: dict[Condition, str | None] = {}
+        self._covers: dict[Condition, list[_Box]] = {}
         self._literals: dict[str, list[tuple[Values, str]]] = {}
 
     def spell(self, condition: Condition) -> str | None:
@@ -116,6 +117,11 @@ class Speller:
 
     def _cover(self, care: Condition, allowed: Condition) -> list[_Box]:
         """Cover the cells that matter by boxes of allowed cells, greedily, none of them idle."""
+        if care not in self._covers:
+            self._covers[care] = self._find_cover(care, allowed)
+        return self._covers[care]
+
+    def _find_cover(self, care: Condition, allowed: Condition) -> list[_Box]:
         boxes: list[_Box] = []
         todo = care
         while todo and len(boxes) <= _MOST_BOXES:
