@@ -121,23 +121,24 @@ class Axis:
     def like(self, values: Value) -> tuple[int, ...]:
         """The indices of the values that agree with some variables, as far as they are here."""
         shared = self.variables & values.keys()
-        if shared and self._classify is not None and shared == self.variables:
-            return self.locate(values)
-        return tuple(
-            i
-            for i, value in enumerate(self.values)
-            if all(value[name] == values[name] for name in shared)
-        )
+        return self.admitting(lambda member: all(member[name] == values[name] for name in shared))
+
+    def admitting(self, admits: Callable[[Value], bool]) -> tuple[int, ...]:
+        """The indices of the values all of whose members are admitted.
+
+        What the axis was made for has one answer for all members. Of anything else, such as a
+        waiver's marker, the space must not claim more than is true.
+        """
+        return tuple(i for i, members in enumerate(self.members) if all(map(admits, members)))
 
     def holding(self, atom: Atom) -> tuple[int, ...]:
-        """The indices of the values for which an atom is true."""
+        """The indices of the values for which an atom is true, see :meth:`admitting`."""
         if self.free is not None:
             # What packaging refuses to compare with the usual value is as unreadable here as it is
             # on a target.
             self.free.holds(_USUAL.get(atom.variable, ""))
             return (1,)
-        name = atom.variable
-        return tuple(i for i, value in enumerate(self.values) if atom.holds(value[name]))
+        return self.admitting(lambda member: atom.holds(member[atom.variable]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +232,7 @@ class Space:
         """The cells in which a marker holds.
 
         A marker that packaging cannot evaluate holds everywhere; :attr:`unreadable` then says why.
+        One that tells apart what the space does not holds only in the cells that are wholly in it.
 
         Args:
             marker: The marker; None holds everywhere.
@@ -267,8 +269,10 @@ class Space:
                 cells = self.mask(axis, axis.holding(atom))
                 self._atoms.setdefault(axis.number, {}).setdefault(atom.text, atom)
                 return cells
-        constant = extra if atom.variable == "extra" else self._constants[atom.variable]
-        return self.full if atom.holds(constant) else 0
+        constants = {**self._constants, "extra": extra}
+        # What is on no axis was not told apart, so that it holds in no cell for certain.
+        is_constant = atom.variable in constants
+        return self.full if is_constant and atom.holds(constants[atom.variable]) else 0
 
     def python(self, specifier: SpecifierSet | None) -> Condition:
         """The cells whose Python a version specifier (Requires-Python) admits.
@@ -281,11 +285,12 @@ class Space:
         text = str(specifier)
         if text not in self._pythons:
             axis = next(a for a in self.axes if "python_full_version" in a.variables)
-            versions = (str(value["python_full_version"]) for value in axis.values)
-            admitted = (
-                i for i, v in enumerate(versions) if specifier.contains(v, prereleases=True)
+            admitted = axis.admitting(
+                lambda member: specifier.contains(
+                    str(member["python_full_version"]), prereleases=True
+                )
             )
-            self._pythons[text] = self.mask(axis, tuple(admitted))
+            self._pythons[text] = self.mask(axis, admitted)
         return self._pythons[text]
 
     def mask(self, axis: Axis, indices: tuple[int, ...]) -> Condition:

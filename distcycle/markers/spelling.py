@@ -60,6 +60,9 @@ class Speller:
         self._within = within
         self._spelled: dict[Condition, str | None] = {}
         self._covers: dict[Condition, list[_Box]] = {}
+        self._masks = [
+            [space.mask(axis, (k,)) for k in range(len(axis.values))] for axis in space.axes
+        ]
         self._literals: dict[str, list[tuple[Values, str]]] = {}
 
     def spell(self, condition: Condition) -> str | None:
@@ -134,7 +137,8 @@ class Speller:
         """Grow one cell along the axes, in several orders; few spelled axes and much new win."""
         many = [i for i, axis in enumerate(self._space.axes) if len(axis.values) > 1]
         orders = itertools.islice(itertools.permutations(many), _MOST_ORDERS)
-        grown = (self._grow(cell, order, allowed) for order in orders)
+        forbidden = self._space.full & ~allowed
+        grown = (self._grow(cell, order, forbidden) for order in orders)
         return min(
             grown, key=lambda box: (self._spelled_axes(box), -(box.cells & todo).bit_count())
         )
@@ -143,24 +147,19 @@ class Speller:
         sizes = zip(box.values, self._space.axes, strict=True)
         return sum(len(values) < len(axis.values) for values, axis in sizes)
 
-    def _grow(self, cell: int, order: Iterable[int], allowed: Condition) -> _Box:
+    def _grow(self, cell: int, order: Iterable[int], forbidden: Condition) -> _Box:
         space = self._space
         values = [frozenset((space.index(axis, cell),)) for axis in space.axes]
+        cells = [masks[next(iter(own))] for masks, own in zip(self._masks, values, strict=True)]
         for i in order:
-            axis = space.axes[i]
-            rest = self._cells_of([v if j != i else None for j, v in enumerate(values)])
-            bad = rest & ~allowed
-            values[i] = frozenset(
-                k for k in range(len(axis.values)) if not bad & space.mask(axis, (k,))
-            )
-        return _Box(tuple(values), self._cells_of(values))
-
-    def _cells_of(self, values: Iterable[Values | None]) -> Condition:
-        cells = self._space.full
-        for axis, own in zip(self._space.axes, values, strict=True):
-            if own is not None and len(own) < len(axis.values):
-                cells &= self._space.mask(axis, tuple(sorted(own)))
-        return cells
+            rest = forbidden
+            for j, own_cells in enumerate(cells):
+                if j != i:
+                    rest &= own_cells
+            free = [k for k, mask in enumerate(self._masks[i]) if not rest & mask]
+            values[i] = frozenset(free)
+            cells[i] = functools.reduce(int.__or__, (self._masks[i][k] for k in free), 0)
+        return _Box(tuple(values), functools.reduce(int.__and__, cells, space.full))
 
     # Spelling
 
@@ -170,7 +169,8 @@ class Speller:
         for axis, allowed in zip(self._space.axes, box.values, strict=True):
             if len(allowed) == len(axis.values):
                 continue
-            needed = frozenset(k for k in allowed if live & self._space.mask(axis, (k,)))
+            masks = self._masks[axis.number]
+            needed = frozenset(k for k in allowed if live & masks[k])
             parts.append(self._axis_text(axis, needed, allowed))
         return parts
 
