@@ -132,7 +132,7 @@ def _record(measured: Measurement) -> dict[str, Any]:
 
 
 def _machine() -> dict[str, Any]:
-    names = ("networkx", "packaging", "pipdeptree", "tomli")
+    names = ("packaging", "pipdeptree", "tomli")
     known = {each.name for each in importlib.metadata.distributions()}
     return {
         "system": platform.platform(),
