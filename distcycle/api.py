@@ -25,6 +25,7 @@ from distcycle.cycles import TooManySets, find_components
 from distcycle.errors import InputError, UnknownFormat
 from distcycle.findings import Report
 from distcycle.judgement import Options, add_targets, judge
+from distcycle.limits import words_of_rules
 from distcycle.lines import find_lines
 from distcycle.markers import Atom, UnreadableMarker, atoms_of, parse_expression
 from distcycle.model import Facts, Snapshot, SyntaxKind
@@ -318,13 +319,11 @@ def compare(
         The report on the input; what the older state has is accepted as known, and ``changes``
         says what happened to loops.
     """
-    then, _ = gather(old, library)
-    before = judge(then, options)
+    before, (then, *_) = _judge_scope(old, library, replace(options, baseline=None))
     known = baseline_of(before.findings, path=name)
     if options.baseline is not None:
         known = replace(known, entries=(*known.entries, *options.baseline.entries))
-    now, _ = gather(new, library)
-    after = judge(now, replace(options, baseline=known))
+    after, (now, *_) = _judge_scope(new, library, replace(options, baseline=known))
     return replace(after, changes=find_changes((then, before), (now, after)))
 
 
@@ -372,6 +371,7 @@ def _judge_scope(
     scope: Scope, library: Library | None, options: Options
 ) -> tuple[Report, tuple[Selection, ...]]:
     """Judge an input, and say what was selected for that."""
+    scope = replace(scope, words=words_of_rules(options.policy, options.baseline))
     selection, facts = gather(scope, library)
     try:
         report = judge(selection, options)
@@ -563,6 +563,7 @@ def find_fixes(
     from distcycle.statements import Statements, row_of
     from distcycle.verdicts import apply_cuts
 
+    scope = replace(scope, words=words_of_rules(policy, None))
     selection, _ = gather(scope, library)
     names = [package.name for package in scope.snapshot.packages]
     found = find_components(selection.edges, names, selection.space.full, max_cycles=100)

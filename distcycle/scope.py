@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from distcycle.errors import TargetError
@@ -27,7 +27,7 @@ from distcycle.targets import (
     make_target,
     make_targets,
 )
-from distcycle.vocabulary import vocabulary_of
+from distcycle.vocabulary import Vocabulary, vocabulary_of
 
 __all__ = ["Scope", "choose_targets"]
 
@@ -42,6 +42,7 @@ class Scope:
         targets: The targets to name.
         whole: Whether every environment is judged, and not just the targets.
         most_cells: How many environments may be told apart; beyond, only the targets are judged.
+        words: What must be told apart besides what the input itself does.
     """
 
     snapshot: Snapshot
@@ -49,6 +50,7 @@ class Scope:
     targets: tuple[Target, ...]
     whole: bool
     most_cells: int = 1 << 17
+    words: Vocabulary = field(default_factory=lambda: Vocabulary((), ()))
 
     def space(self, facts: Facts) -> Space:
         """Make the space, as fine as what is known of the input asks for.
@@ -78,7 +80,7 @@ class Scope:
         )
 
     def _whole(self, facts: Facts) -> Space:
-        words = vocabulary_of(self.snapshot, facts)
+        words = vocabulary_of(self.snapshot, facts) | self.words
         space = whole_space(
             words.markers,
             words.specifiers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
@@ -11,55 +11,16 @@ from distcycle.baseline import Baseline
 from distcycle.checks import Draft, describe_package
 from distcycle.cycles import Component, find_components
 from distcycle.findings import Severity
+from distcycle.limits import cells_of_where, matches
 from distcycle.losses import lost_bounds
-from distcycle.markers import Condition, Space
+from distcycle.markers import Condition
 from distcycle.model import Place
-from distcycle.policy import Cut, Group, Policy, Waiver, Where
+from distcycle.policy import Cut, Group, Policy, Waiver
 from distcycle.selection import Edge, Selection, flow_along
-from distcycle.targets import PLATFORMS, PYTHONS, Platform
 
-__all__ = ["Acceptance", "CutOutcome", "Judge", "Verdict", "apply_cuts", "cells_of_where"]
+__all__ = ["Acceptance", "CutOutcome", "Judge", "Verdict", "apply_cuts"]
 
 Acceptance = Waiver | Group | Baseline
-
-
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def cells_of_where(where: Where, space: Space) -> Condition:
-    """Find the cells in which a rule holds.
-
-    Args:
-        where: The rule's limits; versions are not looked at.
-        space: The environments.
-    """
-    cells = space.python(where.python) & space.condition(where.marker)
-    if where.platforms:
-        cells &= _cells_of_platforms(where.platforms, space)
-    return cells
-
-
-def _cells_of_platforms(patterns: Collection[str], space: Space) -> Condition:
-    cells = 0
-    if not space.is_whole:
-        for profile in space.named:
-            target = profile.target
-            if _matches(target.platform, patterns) or _matches(target.base, patterns):
-                cells |= profile.cells
-        return cells
-    for platform in PLATFORMS:
-        if _matches(platform.name, patterns):
-            cells |= space.cells_like(_variables_of(platform))
-    return cells
-
-
-def _variables_of(platform: Platform) -> dict[str, str]:
-    """What markers can say of a platform, whatever the Python."""
-    python = max((p for p in PYTHONS if platform.has(p)), key=lambda p: p.minor)
-    environment = platform.environment(python)
-    names = ("os_name", "sys_platform", "platform_system", "platform_machine")
-    return {name: environment[name] for name in names}
 
 
 # Cuts --------------------------------------------------------------------------------------------
@@ -253,11 +214,11 @@ class Judge:
         names = {packages[i].name for i in component.packages}
         severity = self._severity_of(component.kind)
         for rule in self.policy.denials:
-            if any(_matches(name, rule.packages) for name in names):
+            if any(matches(name, rule.packages) for name in names):
                 self._used.add(id(rule))
                 return Verdict(Severity.DENY, left=component.cells)
         for group in self.policy.groups:
-            if all(_matches(name, group.packages) for name in names):
+            if all(matches(name, group.packages) for name in names):
                 self._used.add(id(group))
                 return Verdict(severity, ((group, component.cells),), 0, is_accepted=True)
         verdict = self._waive(component.kind, component.packages, component.cells, severity)
@@ -318,7 +279,7 @@ class Judge:
         for waiver in self.policy.waivers:
             if waiver.code != code or not wanted:
                 continue
-            if not all(_matches(name, waiver.packages) for name in wanted):
+            if not all(matches(name, waiver.packages) for name in wanted):
                 continue
             versions = waiver.where.versions
             if versions is not None and not all(

@@ -28,7 +28,15 @@ class Vocabulary:
 
     markers: tuple[str, ...]
     specifiers: tuple[SpecifierSet, ...]
-    wheel_tags: frozenset[str]
+    wheel_tags: frozenset[str] = frozenset()
+
+    def __or__(self, other: Vocabulary) -> Vocabulary:
+        """What either tells apart."""
+        return Vocabulary(
+            tuple(dict.fromkeys((*self.markers, *other.markers))),
+            tuple(dict.fromkeys((*self.specifiers, *other.specifiers))),
+            self.wheel_tags | other.wheel_tags,
+        )
 
 
 def vocabulary_of(snapshot: Snapshot, facts: Facts) -> Vocabulary:
