@@ -7,7 +7,7 @@ https://packaging.python.org/specifications/platform-compatibility-tags/
 from __future__ import annotations
 
 import functools
-import itertools
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -104,15 +104,20 @@ def _pythons(artefacts: Iterable[Artefact], space: Space, refused: Condition) ->
 class _Traits:
     """What decides between wheels: their names beyond project and version, and withdrawal."""
 
-    build: tuple[int, str]
+    build: tuple[int, str, str]
     tags: str
     yanked: bool
 
 
+_BUILD = re.compile(r"0*([0-9]+)(.*)", re.DOTALL)
+"""A build tag, which starts with a digit: its number, and the rest."""
+
+
 def _traits(artefact: Artefact) -> _Traits:
     parts = artefact.filename[: -len(".whl")].split("-")
-    digits = "".join(itertools.takewhile(str.isdigit, parts[2])) if len(parts) == 6 else ""
-    build = (int(digits), parts[2][len(digits) :]) if digits else (-1, "")
+    found = _BUILD.match(parts[2]) if len(parts) == 6 else None
+    # Of numbers without leading zeros the longer is the higher; int() refuses very long ones.
+    build = (len(found[1]), found[1], found[2]) if found else (0, "", "")
     return _Traits(build, "-".join(parts[-3:]), artefact.yanked is not None)
 
 

@@ -314,3 +314,9 @@ def test_atoms_are_those_of_the_text_from_left_to_right(text: str) -> None:
 def test_two_literals_are_no_atom() -> None:
     with pytest.raises(UnreadableMarker, match="compares two literals"):
         parse_expression(str(Marker('"a" == "a"')))
+
+
+@pytest.mark.parametrize("text", ["", "(", "os_name == 'nt' or more", "not (os_name == 'nt')"])
+def test_what_is_no_marker_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableMarker):
+        parse_expression(text)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from distcycle.markers.expressions import Atom
 
@@ -172,7 +172,7 @@ def pythons(literals: Iterable[str]) -> list[dict[str, str]]:
 def _around(text: str) -> Iterator[tuple[int, int, int]]:
     try:
         release = Version(text).release
-    except InvalidVersion:
+    except ValueError:  # more digits than Python turns into a number
         return
     major, minor, micro = (*release, 0, 0)[:3]
     if major not in {2, 3} or max(minor, micro) > 10**6:

@@ -79,10 +79,13 @@ def parse_expression(text: str) -> Expression:
         Its atoms, joined by ``and`` and ``or``.
 
     Raises:
-        UnreadableMarker: Two literals are compared.
+        UnreadableMarker: Two literals are compared, or the text is no marker after all.
     """
     tokens = _TOKEN.findall(text)
-    expression, rest = _parse_or(tokens, 0)
+    try:
+        expression, rest = _parse_or(tokens, 0)
+    except IndexError:
+        raise UnreadableMarker(f"{text!r} ends too early") from None
     if rest != len(tokens):
         raise UnreadableMarker(f"unexpected {tokens[rest]!r} in marker")
     return expression
