@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from packaging.markers import Marker
 from packaging.utils import NormalizedName
+from packaging.version import Version
 
 from distcycle.markers import Condition, Space
 from distcycle.model import Artefact, Facts, Needs, Origin, Package, Requirement, Root, Snapshot
@@ -328,7 +329,7 @@ class _Selector:
         """Ask for the files of packages that are reached, then for METADATA of the files chosen."""
         if self.request.edges == "lock":
             return
-        files: dict[tuple[NormalizedName, object], str | None] = {}
+        files: dict[tuple[NormalizedName, Version], str | None] = {}
         wanted: dict[str, Artefact] = {}
         for index, extra in self.result.reached:
             package = self.packages[index]
@@ -340,7 +341,7 @@ class _Selector:
                     files[key] = package.url
             for choice in self.result.choices.get(index, ()):
                 self._want(package, choice, self.result.reached[index, ""], wanted)
-        self.result.needs = Needs(files=files, metadata=tuple(wanted.values()))  # type: ignore[arg-type]
+        self.result.needs = Needs(files=files, metadata=tuple(wanted.values()))
 
     def _want(
         self, package: Package, choice: Choice, reached: Condition, wanted: dict[str, Artefact]
