@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
 
 from distcycle.emitters.patch import edits_of, patch_names, patches_for_wheel, snippet
 from distcycle.errors import InputError
@@ -109,15 +110,10 @@ class Workshop:
             for group in plan.groups:
                 chosen = self._chosen(group, selection)
                 paths = [self._fetch(artefact, Path(folder)) for artefact in chosen]
-                version = next(
-                    package.version
-                    for package in selection.snapshot.packages
-                    if package.name == group.name and package.version is not None
-                )
                 written += write_merged(
                     paths,
                     name=_composite_name(group),
-                    version=version,
+                    version=_version_of(group, selection),
                     out=out,
                     allow_signed=self.allow_signed,
                 )
@@ -160,6 +156,14 @@ class Workshop:
         for name, data in texts.items():
             self.write(str(out / name), data.decode("utf-8", "surrogateescape"))
         return [out / name for name in texts]
+
+
+def _version_of(group: PlannedGroup, selection: Selection) -> Version:
+    """The version of the member that a group is named after."""
+    for package in selection.snapshot.packages:
+        if package.name == group.name and package.version is not None:
+            return package.version
+    raise InputError(f"{group.name} has no version in it", path=selection.snapshot.path)
 
 
 def _composite_name(group: PlannedGroup) -> NormalizedName:
