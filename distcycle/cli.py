@@ -514,7 +514,9 @@ def _run_audit(options: argparse.Namespace) -> int:
     if options.write_baseline:
         known = baseline_of(report.findings, path=options.write_baseline)
         api.write_text(options.write_baseline, dump_baseline(known))
-        print(f"{options.write_baseline}: {len(known.entries)} findings", file=sys.stderr)
+        count = len(known.entries)
+        noun = "finding" if count == 1 else "findings"
+        print(f"{options.write_baseline}: {count} {noun}", file=sys.stderr)
         return 0
     return _show_report(report, options, judgement)
 
