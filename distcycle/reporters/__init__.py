@@ -83,5 +83,20 @@ REPORTERS: Mapping[str, Reporter] = {
             title="a comment on a pull request",
             module="distcycle.reporters.markdown",
         ),
+        Reporter(
+            name="html",
+            title="one page for a browser, with drawings; loads nothing",
+            module="distcycle.reporters.html",
+        ),
+        Reporter(
+            name="dot",
+            title="the loops as a drawing, for Graphviz",
+            module="distcycle.reporters.dot",
+        ),
+        Reporter(
+            name="mermaid",
+            title="the loops as a drawing, for Markdown that draws Mermaid",
+            module="distcycle.reporters.mermaid",
+        ),
     )
 }

@@ -1,0 +1,268 @@
+"""What the page says of each loop: its drawing, its proofs, where it holds and what opens it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+from distcycle.findings import (
+    Component,
+    Cycle,
+    Edge,
+    Finding,
+    Report,
+    TargetRow,
+    Variant,
+    abbreviate_targets,
+    describe_condition,
+)
+from distcycle.reporters.arrows import ORIGINS, Arrow, describe_edges, find_arrows, find_nodes
+from distcycle.reporters.html.layout import Drawing, lay_out
+from distcycle.reporters.html.parts import (
+    ArrowPart,
+    Cell,
+    ComponentPart,
+    HeatRow,
+    LoopPart,
+    NodePart,
+    Proof,
+    Statement,
+)
+from distcycle.reporters.html.shapes import Node
+from distcycle.reporters.html.snippets import write_cuts, write_group
+from distcycle.reporters.phrases import (
+    ACCEPTED,
+    count,
+    describe_breakers,
+    describe_rule,
+    describe_where,
+    first_loop,
+    list_names,
+)
+
+__all__ = ["Index", "describe_component", "order_pythons", "weigh"]
+
+_LOOPS_SHOWN = 8
+_MOST_OPEN = 12  # members whose requirements are listed without being asked for
+_LEVELS = 4
+_BREAKER_SETS = 3
+
+Index = Callable[[Sequence[str]], int | None]
+"""Gives each set of targets a number; None where targets have no meaning."""
+
+
+def describe_component(
+    number: int, component: Component, report: Report, index: Index
+) -> ComponentPart:
+    """Say everything that the page shows of a loop.
+
+    Args:
+        number: Its place in the page, counted from 1.
+        component: The loop.
+        report: The report that it is in.
+        index: Gives sets of targets their numbers.
+    """
+    return _Describer(number, component, report, index).describe()
+
+
+class _Describer:
+    """Holds what all parts of one loop refer to."""
+
+    def __init__(self, number: int, component: Component, report: Report, index: Index) -> None:
+        self.id = f"c{number}"
+        self.component = component
+        self.report = report
+        self.index = index
+        self.names = find_nodes(component)
+        self.ids = {name: f"{self.id}n{at}" for at, name in enumerate(self.names)}
+
+    def describe(self) -> ComponentPart:
+        component = self.component
+        arrows = find_arrows(component, self.report.targets)
+        drawing = self._drawing(arrows)
+        parts = tuple(self._arrow(at, arrow, drawing) for at, arrow in enumerate(arrows))
+        word, kind = weigh(component)
+        return ComponentPart(
+            id=self.id,
+            component=component,
+            word=word,
+            kind=kind,
+            title=_title(component),
+            members=list_names([member.name for member in component.packages], 8),
+            where=describe_where(component, self.report),
+            rules=tuple(self._rules()),
+            drawing=drawing,
+            nodes=tuple(self._node(name, parts, drawing.nodes[name]) for name in self.names),
+            arrows=parts,
+            ids=self.ids,
+            with_extras=any(arrow.extras for arrow in arrows),
+            origins=tuple(o for o in ORIGINS if any(arrow.origin == o for arrow in arrows)),
+            loops=tuple(map(self._loop, component.cycles)),
+            loops_shown=_LOOPS_SHOWN,
+            loops_said=_loops_said(component),
+            variants=tuple(map(self._variant, component.variants)),
+            breakers=describe_breakers(component),
+            breaker_sets=tuple(
+                tuple(f"{source} -> {target}" for source, target in pairs)
+                for pairs in component.breakers[:_BREAKER_SETS]
+            ),
+            cuts=tuple(write_cuts(component)),
+            group=tuple(write_group(component)),
+            heat=tuple(_heat(component, self.report)),
+            on=self.index(component.targets),
+            open=len(self.names) <= _MOST_OPEN,
+        )
+
+    def _drawing(self, arrows: Sequence[Arrow]) -> Drawing:
+        below = dict.fromkeys(self.names, "")
+        for member in self.component.packages:
+            extras = f"[{','.join(member.extras)}]" if member.extras else ""
+            below[member.name] = f"{member.version or ''} {extras}".strip()
+        return lay_out(below, {(arrow.source, arrow.target) for arrow in arrows})
+
+    def _arrow(self, at: int, arrow: Arrow, drawing: Drawing) -> ArrowPart:
+        parts = [f"{self.names[arrow.source]} requires {self.names[arrow.target]}", arrow.where]
+        parts += [f"only with [{', '.join(arrow.extras)}]"] if arrow.extras else []
+        parts += ["one of the edges that open the loop"] if arrow.breaker else []
+        return ArrowPart(
+            id=f"{self.id}a{at}",
+            arrow=arrow,
+            curve=drawing.curves[arrow.source, arrow.target],
+            label=", ".join(filter(None, parts)),
+            statements=tuple(self._statements(arrow.edges)),
+            on=self.index(arrow.targets),
+        )
+
+    def _statements(self, edges: Sequence[Edge]) -> Iterator[Statement]:
+        """Put together what is declared in the same words."""
+        by_text: dict[tuple[str, str], list[Edge]] = defaultdict(list)
+        for edge in edges:
+            by_text[edge.source, edge.requirement].append(edge)
+        for (source, requirement), group in by_text.items():
+            proofs = dict.fromkeys(self._proof(edge) for edge in group)
+            yield Statement(
+                source=self.names.get(source, source), requirement=requirement, proofs=tuple(proofs)
+            )
+
+    def _proof(self, edge: Edge) -> Proof:
+        return Proof(
+            origin=edge.origin,
+            wheel=edge.wheel or "",
+            place=f"{edge.path}:{edge.line}" if edge.line else edge.path,
+            where=describe_edges([edge], self.report.targets),
+        )
+
+    def _node(self, name: str, arrows: Sequence[ArrowPart], node: Node) -> NodePart:
+        going = tuple(part for part in arrows if part.arrow.source == name)
+        coming = tuple(part for part in arrows if part.arrow.target == name)
+        requires = list_names([part.arrow.target for part in going], 8)
+        required = list_names([part.arrow.source for part in coming], 8)
+        return NodePart(
+            id=self.ids[name],
+            text=self.names[name],
+            node=node,
+            label=f"{self.names[name]}: requires {requires}; required by {required}",
+            going=going,
+            on=self.index(self._targets_of(name)),
+        )
+
+    def _targets_of(self, name: str) -> tuple[str, ...]:
+        """Where a package is a member: the set differs from target to target only with variants."""
+        if not self.component.variants:
+            return self.component.targets
+        held: set[str] = set()
+        for variant in self.component.variants:
+            held.update(variant.targets if name in variant.packages else ())
+        return tuple(target for target in self.component.targets if target in held)
+
+    def _loop(self, cycle: Cycle) -> LoopPart:
+        return LoopPart(
+            text=" \N{RIGHTWARDS ARROW} ".join((*cycle.packages, cycle.packages[0])),
+            where=self._where(cycle),
+            on=self.index(cycle.targets),
+        )
+
+    def _variant(self, variant: Variant) -> LoopPart:
+        return LoopPart(
+            text=", ".join(variant.packages),
+            where=self._where(variant),
+            on=self.index(variant.targets),
+        )
+
+    def _where(self, thing: Cycle | Variant) -> str:
+        if thing.condition is not None:
+            return describe_condition(thing.condition)
+        return f"on {abbreviate_targets(thing.targets, self.report.targets)}"
+
+    def _rules(self) -> Iterator[str]:
+        """The rules that accept the loop or a part of it, and where."""
+        key = (self.component.id, self.component.input)
+        for finding in self.report.findings:
+            if finding.accepted_by and (finding.component, finding.path) == key:
+                where = f", {describe_where(finding, self.report)}"
+                yield describe_rule(finding.accepted_by) + (
+                    "" if self.component.accepted_by else where
+                )
+
+
+def _title(component: Component) -> str:
+    if len(component.packages) == 2:
+        return first_loop(component)
+    return f"{count(len(component.packages), 'package')} require each other"
+
+
+def _loops_said(component: Component) -> str:
+    least = "at least " if component.capped else ""
+    return f"{least}{count(len(component.cycles), 'loop')}"
+
+
+def _heat(component: Component, report: Report) -> Iterator[HeatRow]:
+    """How many of the loops that are listed hold on each target."""
+    numbers = {
+        row.name: sum(row.name in cycle.targets for cycle in component.cycles)
+        for row in report.targets
+    }
+    most = max(numbers.values(), default=0)
+    rows = {(row.platform, row.python): row for row in report.targets}
+    for platform in dict.fromkeys(row.platform for row in report.targets):
+        judged = [rows.get((platform, python)) for python in order_pythons(report.targets)]
+        yield HeatRow(
+            platform=platform,
+            cells=tuple(
+                None if row is None else _cell(row, component, numbers[row.name], most)
+                for row in judged
+            ),
+        )
+
+
+def _cell(row: TargetRow, component: Component, number: int, most: int) -> Cell:
+    if row.name not in component.targets:
+        return Cell(target=row.name, text="\N{MIDDLE DOT}", level=0, label=f"{row.name}: no loop")
+    plus = "+" if component.capped else ""
+    loops = f"{max(number, 1)} or more loops" if plus else count(number, "loop")
+    return Cell(
+        target=row.name,
+        text=f"{max(number, 1)}{plus}",
+        level=max(1, round(_LEVELS * number / most)) if most else 1,
+        label=f"{row.name}: {loops}",
+    )
+
+
+def order_pythons(rows: Sequence[TargetRow]) -> tuple[str, ...]:
+    """The Pythons of all platforms, those that stand beside each other in one kept so."""
+    pythons = dict.fromkeys(row.python for row in rows)
+    return tuple(sorted(pythons, key=_python_key))
+
+
+def _python_key(python: str) -> tuple[str, int, str]:
+    """Order ``cp39`` before ``cp310``, and CPython before others."""
+    kind, minor = re.match(r"(\D*)\d?(\d*)", python, re.ASCII).groups()  # type: ignore[union-attr]
+    return kind, int(minor[:9] or 0), python
+
+
+def weigh(thing: Component | Finding) -> tuple[str, str]:
+    """The word for what a thing weighs, and its class."""
+    if thing.accepted_by is not None:
+        return ACCEPTED[thing.accepted_by.kind], "accepted"
+    return str(thing.severity), str(thing.severity)
