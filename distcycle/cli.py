@@ -97,6 +97,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     _add_policy(commands)
     _add_targets(commands)
     _add_codes(commands)
+    _add_completion(commands)
     return parser
 
 
@@ -460,6 +461,17 @@ def _add_codes(commands: Commands) -> None:
         commands, "codes", "explain the codes of findings", _run_codes, "distcycle codes"
     )
     command.add_argument("code", nargs="?", metavar="CODE")
+
+
+def _add_completion(commands: Commands) -> None:
+    command = _add_command(
+        commands,
+        "completion",
+        "print a script that lets a shell complete commands and options",
+        _run_completion,
+        "distcycle completion bash > distcycle.bash",
+    )
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
 def _severity(severity: str, code: str) -> tuple[str, str]:
@@ -1044,4 +1056,11 @@ def _run_codes(options: argparse.Namespace) -> int:
         raise InputError(f"unknown code {options.code!r}{_nearest(options.code, CODES)}")
     code = CODES[options.code]
     print(f"{code.name} ({code.severity} by default)", *code.explain(), sep="\n")
+    return 0
+
+
+def _run_completion(options: argparse.Namespace) -> int:
+    from distcycle.completion import render_completion
+
+    sys.stdout.write(render_completion(_parser(["fix"]), options.shell))
     return 0

@@ -22,7 +22,7 @@ MakeWheel = Callable[..., Path]
 
 COMMANDS = (
     *("audit", "diff", "explain", "fix", "bundle", "render", "targets", "codes"),
-    *("lint bazel", "policy init", "policy check", "policy list"),
+    *("completion", "lint bazel", "policy init", "policy check", "policy list"),
 )
 HERE = ("--platform", "linux_x86_64", "--python-version", "3.11")
 LOOP = "egg==1.0\nhen==1.0\n"
@@ -90,7 +90,7 @@ def test_help_lists_every_command(distcycle: Run) -> None:
     done = distcycle("--help")
     assert done.returncode == 0
     for command in {words.partition(" ")[0] for words in COMMANDS}:
-        assert re.search(rf"^ +{command} ", done.stdout, re.MULTILINE)
+        assert re.search(rf"^ +{command}\s", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
