@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,10 +96,7 @@ def find_components(
     judged = [e for e in edges if e.judged and names[e.source[0]] != names[e.target]]
     base = [e for e in judged if not e.source[1]]
     closed = exact_components(_conditions(base), full)
-    found = [
-        _describe("wheel-cycle", family, base, names, max_cycles)
-        for family in _families(closed, names)
-    ]
+    found = _describe_all("wheel-cycle", closed, base, names, max_cycles)
     if len(base) < len(judged):
         with_extras = exact_components(_conditions(judged), full)
         through_extras = {
@@ -106,10 +104,7 @@ def find_components(
             for members, cells in with_extras.items()
             if (rest := cells & ~closed.get(members, 0))
         }
-        found += [
-            _describe("extra-cycle", family, judged, names, max_cycles)
-            for family in _families(through_extras, names)
-        ]
+        found += _describe_all("extra-cycle", through_extras, judged, names, max_cycles)
     return sorted(found, key=lambda c: (c.kind != "wheel-cycle", [names[i] for i in c.packages]))
 
 
@@ -151,7 +146,8 @@ def exact_components(
     Args:
         conditions: From node to node, where the edge exists; no node to itself.
         full: All cells.
-        most: How many sets there may be.
+        most: How many sets there may be among nodes that form one in all cells taken together;
+            more only where there are more nodes.
 
     Returns:
         Every set of two or more nodes that is strongly connected in some cell and not part of a
@@ -165,11 +161,13 @@ def exact_components(
         inner = {
             u: {v: c for v, c in conditions[u].items() if v in nodes and c} for u in sorted(nodes)
         }
+        sets: dict[frozenset[int], Condition] = {}
         for part in _split(inner, full):
             for members, cells in _sets_of(part):
-                found[members] = found.get(members, 0) | cells
-            if len(found) > most:
-                raise TooManySets(f"more than {most} sets of packages are components somewhere")
+                sets[members] = sets.get(members, 0) | cells
+                if len(sets) > max(most, len(nodes)):
+                    raise TooManySets(f"more than {most} sets of packages are components somewhere")
+        found.update(sets)
     return found
 
 
@@ -185,8 +183,13 @@ def _split(edges: Conditions, full: Condition) -> Iterable[dict[int, Condition]]
             back[v][u] = cells
     alive = dict.fromkeys(edges, full)
     _trim(alive, edges, back, edges)
-    while True:
-        pivot = max(alive, key=lambda u: alive[u].bit_count())
+    widest = [(-cells.bit_count(), u) for u, cells in alive.items()]
+    heapq.heapify(widest)
+    while widest:
+        width, pivot = heapq.heappop(widest)
+        if width != -alive[pivot].bit_count():
+            heapq.heappush(widest, (-alive[pivot].bit_count(), pivot))
+            continue
         if not alive[pivot]:
             return
         ahead = _reach(pivot, edges, alive)
@@ -198,6 +201,7 @@ def _split(edges: Conditions, full: Condition) -> Iterable[dict[int, Condition]]
             touched.update((u, *edges[u], *back[u]))
         yield part
         _trim(alive, edges, back, touched)
+        heapq.heappush(widest, (-alive[pivot].bit_count(), pivot))
 
 
 def _trim(
@@ -243,16 +247,22 @@ def _reach(start: int, edges: Conditions, alive: Mapping[int, Condition]) -> dic
 
 def _sets_of(part: Mapping[int, Condition]) -> Iterable[tuple[frozenset[int], Condition]]:
     """Split a pivot's component, which differs from cell to cell, into exact sets."""
-    sets: dict[tuple[int, ...], Condition] = {(): -1}
-    for u in sorted(part):
-        split: dict[tuple[int, ...], Condition] = {}
-        for members, cells in sets.items():
-            if cells & part[u]:
-                split[(*members, u)] = cells & part[u]
-            if cells & ~part[u]:
-                split[members] = cells & ~part[u]
+    alike: dict[Condition, list[int]] = defaultdict(list)
+    for u, own in part.items():
+        alike[own].append(u)
+    sets: list[tuple[tuple[Condition, ...], Condition]] = [((), _union(alike))]
+    for own in alike:
+        split = []
+        for present, cells in sets:
+            if cells & own:
+                split.append(((*present, own), cells & own))
+            if cells & ~own:
+                split.append((present, cells & ~own))
         sets = split
-    return ((frozenset(members), cells) for members, cells in sets.items() if len(members) > 1)
+    for present, cells in sets:
+        members = frozenset().union(*(alike[own] for own in present))
+        if len(members) > 1:
+            yield members, cells
 
 
 # From sets to components -------------------------------------------------------------------------
@@ -262,34 +272,55 @@ Family = dict[frozenset[int], Condition]
 
 def _families(exact: Mapping[frozenset[int], Condition], names: Sequence[str]) -> list[Family]:
     """Put sets together that share a project."""
-    families: list[tuple[set[str], Family]] = []
+    leader: dict[str, str] = {}
+
+    def lead(name: str) -> str:
+        while leader.setdefault(name, name) != name:
+            leader[name] = name = leader[leader[name]]
+        return name
+
+    for members in exact:
+        first, *others = (names[i] for i in members)
+        for other in others:
+            leader[lead(other)] = lead(first)
+    families: dict[str, Family] = defaultdict(dict)
     for members, cells in exact.items():
-        projects = {names[i] for i in members}
-        family: Family = {members: cells}
-        apart = []
-        for other_projects, other in families:
-            if projects.isdisjoint(other_projects):
-                apart.append((other_projects, other))
-            else:
-                projects |= other_projects
-                family.update(other)
-        families = [*apart, (projects, family)]
-    return [family for _, family in families]
+        families[lead(names[next(iter(members))])][members] = cells
+    return list(families.values())
+
+
+def _describe_all(
+    kind: Kind,
+    exact: Mapping[frozenset[int], Condition],
+    edges: Iterable[Edge],
+    names: Sequence[str],
+    max_cycles: int,
+) -> list[Component]:
+    families = _families(exact, names)
+    home = {i: at for at, family in enumerate(families) for members in family for i in members}
+    inner: list[list[Edge]] = [[] for _ in families]
+    for edge in edges:
+        at = home.get(edge.source[0], -1)
+        if at >= 0 and home.get(edge.target) == at:
+            inner[at].append(edge)
+    return [
+        _describe(kind, family, own, names, max_cycles)
+        for family, own in zip(families, inner, strict=True)
+    ]
 
 
 def _describe(
     kind: Kind, family: Family, edges: Iterable[Edge], names: Sequence[str], max_cycles: int
 ) -> Component:
-    together: dict[tuple[int, int], Condition] = defaultdict(int)
+    together: dict[tuple[int, int], Condition] = {}
     inner = []
     members = frozenset().union(*family)
     for edge in edges:
         pair = (edge.source[0], edge.target)
-        if members.issuperset(pair):
-            if pair not in together:
-                together[pair] = _union(c for s, c in family.items() if s.issuperset(pair))
-            if edge.cells & together[pair]:
-                inner.append(edge)
+        if pair not in together:
+            together[pair] = _union(c for s, c in family.items() if s.issuperset(pair))
+        if edge.cells & together[pair]:
+            inner.append(edge)
     cycles, capped = _list_cycles(kind, inner, together, names, max_cycles)
     order = sorted(members, key=lambda i: (names[i], i))
     position = {i: at for at, i in enumerate(order)}
@@ -358,14 +389,17 @@ def _any_cycle(
     together: Mapping[tuple[int, int], Condition],
     names: Sequence[str],
 ) -> list[Cycle]:
-    """One loop, where the search for the shortest was too long: through the first name it can."""
-    for start in sorted(live, key=lambda i: (names[i], i)):
-        for cells in live[start].values():
-            cell = cells & -cells
-            there = {
-                u: [v for v in sorted(targets) if targets[v] & cell] for u, targets in live.items()
-            }
-            nodes = shortest_cycle(start, there)
+    """One loop, where the search for the shortest was too long: along the first edge that can."""
+    for u, targets in live.items():
+        for v, cells in targets.items():
+            base = _union(e.cells for e in hops[u, v] if not e.source[1])
+            closing = cells & ~base if kind == "extra-cycle" else cells
+            cell = closing & -closing
+            if not cell:
+                continue
+            there = {w: [x for x in live[w] if live[w][x] & cell] for w in live}
+            there[u] = [v]
+            nodes = shortest_cycle(u, there)
             cycle = nodes and _cycle_of(kind, nodes, hops, together, names)
             if cycle:
                 return [cycle]

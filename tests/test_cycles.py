@@ -6,11 +6,18 @@ from collections import defaultdict
 from random import Random
 
 import networkx as nx
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.utils import NormalizedName, canonicalize_name
 
-from distcycle.cycles import Component, exact_components, find_components, find_self_edges
+from distcycle.cycles import (
+    Component,
+    TooManySets,
+    exact_components,
+    find_components,
+    find_self_edges,
+)
 from distcycle.model import Requirement
 from distcycle.selection import Edge
 
@@ -207,6 +214,23 @@ def test_edges_that_only_the_lock_has_are_not_judged() -> None:
     back = edge(1, 0)
     unjudged = Edge(back.source, back.target, back.requirement, FULL, "lock", judged=False)
     assert find([edge(0, 1), unjudged]) == []
+
+
+def test_many_small_loops_are_as_many_components() -> None:
+    names = [canonicalize_name(f"p{i:05}") for i in range(6_000)]
+    found = [e for i in range(0, 6_000, 2) for e in (edge(i, i + 1), edge(i + 1, i))]
+    members = [component.packages for component in find(found, names=names)]
+    assert members == [(i, i + 1) for i in range(0, 6_000, 2)]
+
+
+def test_components_that_differ_in_too_many_ways_are_refused() -> None:
+    """A hub and four spokes, every choice of which is the component in some cell."""
+    cells = range(1 << 4)
+    live = {i: sum(1 << cell for cell in cells if cell >> i & 1) for i in range(4)}
+    wheel = {4: live, **{i: {4: live[i]} for i in live}}
+    assert len(exact_components(wheel, (1 << 16) - 1)) == 15
+    with pytest.raises(TooManySets):
+        exact_components(wheel, (1 << 16) - 1, most=10)
 
 
 # Capping -----------------------------------------------------------------------------------------
