@@ -39,14 +39,15 @@ def find_near_misses(
         The names of a shortest loop of each such component, and a line for each hop.
     """
     successors = _name_graph(selection)
-    known = list(loops)
-    for names in sorted(strong_components(successors), key=sorted):
-        if len(names) < 2 or any(names & loop for loop in known):
+    known = frozenset().union(*loops)
+    reasons = _Reasons(selection, show)
+    for names in sorted(strong_components(successors), key=min):
+        if len(names) < 2 or not known.isdisjoint(names):
             continue
         inner = {u: sorted(successors[u] & names) for u in sorted(names)}
         cycle = _shortest(inner)
         if cycle is not None:
-            yield cycle, tuple(_reasons(selection, cycle, show))
+            yield cycle, tuple(reasons.of_loop(cycle))
 
 
 def find_way_back(
@@ -67,7 +68,7 @@ def find_way_back(
     if cycle is None:
         return None
     turned = tuple(cycle)
-    return turned, tuple(_reasons(selection, turned, show))
+    return turned, tuple(_Reasons(selection, show).of_loop(turned))
 
 
 def _name_graph(selection: Selection) -> dict[Name, set[Name]]:
@@ -108,29 +109,38 @@ def _turned(cycle: list[Name]) -> tuple[Name, ...]:
     return (*cycle[first:], *cycle[:first])
 
 
-def _reasons(
-    selection: Selection, cycle: tuple[Name, ...], show: Callable[[Condition], str]
-) -> Iterator[str]:
-    for source, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
-        yield from dict.fromkeys(_reasons_of_hop(selection, source, target, show))
+class _Reasons:
+    """Says of hops between projects where they hold, and why they do not elsewhere."""
 
+    def __init__(self, selection: Selection, show: Callable[[Condition], str]) -> None:
+        self._selection = selection
+        self._show = show
+        self._packages = selection.snapshot.packages
+        self._indices: dict[Name, list[int]] = defaultdict(list)
+        for index, package in enumerate(self._packages):
+            self._indices[package.name].append(index)
+        self._live: dict[tuple[Name, Name], Condition] = defaultdict(int)
+        for edge in selection.edges:
+            if edge.judged:
+                source, target = self._packages[edge.source[0]], self._packages[edge.target]
+                self._live[source.name, target.name] |= edge.cells
 
-def _reasons_of_hop(
-    selection: Selection, source: Name, target: Name, show: Callable[[Condition], str]
-) -> Iterator[str]:
-    live = 0
-    for edge in selection.edges:
-        packages = selection.snapshot.packages
-        if edge.judged and packages[edge.source[0]].name == source:
-            live |= edge.cells if packages[edge.target].name == target else 0
-    if live:
-        yield f"{source} requires {target} {show(live)}"
-    for index, package in enumerate(selection.snapshot.packages):
-        if package.name == source:
-            reached = selection.reached.get((index, ""), 0)
+    def of_loop(self, cycle: tuple[Name, ...]) -> Iterator[str]:
+        """The lines for all hops of a loop, none twice for one hop."""
+        for source, target in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
+            yield from dict.fromkeys(self._of_hop(source, target))
+
+    def _of_hop(self, source: Name, target: Name) -> Iterator[str]:
+        live = self._live.get((source, target), 0)
+        if live:
+            yield f"{source} requires {target} {self._show(live)}"
+        for index in self._indices[source]:
+            package = self._packages[index]
+            reached = self._selection.reached.get((index, ""), 0)
             if reached:
-                offers = selection.offers.get(index, ())
-                yield from _reasons_of_offers(package, offers, target, reached & ~live, show)
+                offers = self._selection.offers.get(index, ())
+                cells = reached & ~live
+                yield from _reasons_of_offers(package, offers, target, cells, self._show)
             else:
                 yield f"{describe_package(package)} is not reached from what is asked for"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -120,7 +121,15 @@ def _components_of(selection: Selection, max_cycles: int) -> list[Component]:
 
 
 def _signature(components: Iterable[Component]) -> list[object]:
-    return [(c.kind, c.packages, c.variants, len(c.cycles)) for c in components]
+    """What a cut that opens a loop changes: every edge inside a component is on some loop."""
+    return [(c.kind, c.packages, c.variants, _live_pairs(c)) for c in components]
+
+
+def _live_pairs(component: Component) -> dict[tuple[int, int], Condition]:
+    live: dict[tuple[int, int], Condition] = defaultdict(int)
+    for edge in component.edges:
+        live[edge.source[0], edge.target] |= edge.cells & component.cells
+    return live
 
 
 def _find_opened(
@@ -152,7 +161,7 @@ def _lost_bounds(
     pairs = sorted({(before.edges[i].source[0], before.edges[i].target) for i in matched})
     for source, target in pairs:
         bounds = lost_bounds(before, (source, target), pairs, after.reached)
-        if bounds and any(node[0] == target for node in after.reached):
+        if bounds and (target, "") in after.reached:
             yield Draft(
                 code="cut-loses-bound",
                 message=f"cutting {describe_package(packages[source])} -> {packages[target].name} "
@@ -182,6 +191,7 @@ class Verdict:
         severity: What it weighs.
         accepted: The parts of its condition that a waiver accepts or a group contains.
         left: What remains of its condition; None when the finding has none and is not accepted.
+        is_accepted: Whether nothing remains of it.
     """
 
     severity: Severity
@@ -207,6 +217,12 @@ class Judge:
     baseline: Baseline | None = None
     _used: set[int] = field(default_factory=set)
     _expired: set[int] = field(default_factory=set)
+    _indices: dict[str, list[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._indices = defaultdict(list)
+        for i, package in enumerate(self.selection.snapshot.packages):
+            self._indices[package.name].append(i)
 
     def judge_component(self, component: Component, subject: str) -> Verdict:
         """Decide on a loop: denied, contained by a group, accepted by waivers, or neither."""
@@ -227,11 +243,7 @@ class Judge:
     def judge_draft(self, draft: Draft) -> Verdict:
         """Decide on any other finding."""
         severity = self.policy.judge_severity(draft.code, default=draft.severity)
-        indices = [
-            i
-            for i, package in enumerate(self.selection.snapshot.packages)
-            if package.name in draft.packages
-        ]
+        indices = [i for name in draft.packages for i in self._indices.get(name, ())]
         verdict = self._waive(draft.code, indices, draft.cells, severity, names=draft.packages)
         return self._know(verdict, draft.code, draft.packages, draft.subject, is_loop=False)
 
