@@ -10,7 +10,7 @@ import documentation
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,5 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 def test_every_page_is_named_in_the_readme() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
-    assert [page.name for page in PAGES if f"(docs/{page.name})" not in text] == []
+    names = [page.relative_to(ROOT).as_posix() for page in PAGES]
+    assert [name for name in names if f"({name})" not in text] == []
