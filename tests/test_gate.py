@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import upgrades
 
 from distcycle.cli import main
 
@@ -19,8 +20,6 @@ MakeWheel = Callable[..., Path]
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT / "tests" / "data"
 LOCK = "requirements.txt"
 HERE = ("--platform", "linux_x86_64", "--python-version", "3.11")
 
@@ -84,26 +83,16 @@ def error_of(done: tuple[int, str, str]) -> str:
 @pytest.fixture
 def facts(tmp_path: Path) -> tuple[str, ...]:
     """The words that judge without a network, by the facts of both bundles."""
-    old, new = (
-        json.loads((DATA / f"{name}.bundle.json").read_text("utf-8"))
-        for name in ("before-torch-2.0", "torch-2.0")
-    )
-    for project, versions in old["files"].items():
-        new["files"][project].update(versions)
-    new["metadata"].update(old["metadata"])
-    path = tmp_path / "facts.json"
-    path.write_text(json.dumps(new), encoding="utf-8")
+    path = upgrades.write_facts(tmp_path / "facts.json")
     return (*HERE, "--bundle", str(path), "--offline", "--no-cache")
 
 
 @pytest.fixture
 def upgrade(commit: Callable[..., None], git: Git) -> None:
     """A lock without a loop on main, and its upgrade on a branch, which is checked out."""
-    new = (ROOT / "sample_locks" / "torch-2.0.txt").read_text("utf-8")
-    old = new.replace("torch==2.0.0", "torch==1.13.1").replace("triton==2.0.0", "triton==2.1.0")
-    commit(requirements=old)
+    commit(requirements=upgrades.OLD)
     git("switch", "-q", "-c", "upgrade")
-    commit(requirements=new)
+    commit(requirements=upgrades.NEW)
 
 
 @pytest.mark.usefixtures("upgrade")

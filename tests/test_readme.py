@@ -2,7 +2,8 @@
 
 In a block marked ``console`` a line that begins with ``$`` is run, and what it prints must be what
 is shown, but for ``[...]``, which stands for lines left out. No network is used: ``pip install`` is
-left to ``.ci/run``, and commands that ask an index get the bundle of ``tests/data`` besides. The
+left to ``.ci/run``, and commands that ask an index get the bundles of ``tests/data`` besides. They
+run in a repository whose ``requirements.txt`` was upgraded from its ``main`` to torch 2.0.0. The
 block marked ``sh`` is not run here, because it runs the tests; ``.ci/run`` runs it.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,10 +19,10 @@ from typing import NamedTuple
 
 import documentation
 import pytest
+import upgrades
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-BUNDLE = ROOT / "tests" / "data" / "torch-2.0.bundle.json"
 LEFT_OUT = "[...]\n"
 
 
@@ -43,12 +45,13 @@ def shown() -> Iterator[list[Shown]]:
         yield [Shown(*pair) for pair in zip(parts[1::2], parts[2::2], strict=True)]
 
 
-def words_of(command: str) -> list[str]:
+def words_of(command: str, facts: Path) -> list[str]:
     """The words after ``distcycle``, with paths and facts that need no network."""
     first, *words = shlex.split(command.removeprefix("pip install . && "))
     assert first == "distcycle"
-    if words[0] in {"audit", "bundle"} and "--bundle" not in words:
-        words += ["--bundle", str(BUNDLE), "--no-cache", "--offline"]
+    asks = words[0] in {"audit", "bundle", "diff", "explain", "fix", "lint"}
+    if asks and "--bundle" not in words:
+        words += ["--bundle", str(facts), "--no-cache", "--offline"]
     return words
 
 
@@ -59,8 +62,13 @@ def test_commands_print_what_is_shown(
     distcycle: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
     (tmp_path / "sample_locks").symlink_to(ROOT / "sample_locks")
+    facts = upgrades.write_facts(tmp_path / "all.json")
+    if any("--since" in command for command, _ in commands):
+        if shutil.which("git") is None:
+            pytest.skip("git is not installed")
+        upgrades.make_repository(tmp_path)
     for command, output in commands:
-        done = distcycle(*words_of(command), cwd=tmp_path)
+        done = distcycle(*words_of(command, facts), cwd=tmp_path)
         pattern = ".*?".join(re.escape(part) for part in output.split(LEFT_OUT))
         assert re.fullmatch(pattern, done.stdout, re.DOTALL), done.stdout
         denied = re.search(r"loops?, (\d+) denied", output)
@@ -102,7 +110,8 @@ def test_table(
 def test_every_flag_that_is_named_exists(
     distcycle: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
-    known = distcycle("audit", "--help").stdout
+    commands = (["audit"], ["fix"], ["lint", "bazel"])
+    known = "".join(distcycle(*words, "--help").stdout for words in commands)
     text = re.sub(r"```.*?```", "", README.read_text("utf-8"), flags=re.DOTALL)
     flags = set(re.findall(r"`(--?[a-zA-Z][\w-]*)", text))
     assert len(flags) > 15
