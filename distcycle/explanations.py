@@ -13,7 +13,7 @@ from distcycle.checks import describe_package, find_unknown
 from distcycle.cycles import Component, find_components
 from distcycle.findings import CODES
 from distcycle.losses import lost_bounds, reach_without
-from distcycle.model import Place
+from distcycle.model import Place, Requirement
 from distcycle.nearmisses import find_way_back
 from distcycle.selection import Edge, Selection
 from distcycle.statements import Statements, row_of
@@ -104,6 +104,10 @@ class _Explainer:
         self.components = find_components(selection.edges, names, full, max_cycles=max_cycles)
         rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
         self.statements = Statements(selection, rows)
+        # For each package that a root asks for, the first that does.
+        self.asked: dict[int, Requirement] = {}
+        for requirement, index, _ in selection.entries:
+            self.asked.setdefault(index, requirement)
 
     def explain(self, names: Iterable[NormalizedName]) -> tuple[Explanation, ...]:
         names = tuple(names)
@@ -151,12 +155,11 @@ class _Explainer:
 
     def _route(self, index: int) -> tuple[Edge, ...]:
         """The edges of a shortest way from any root to a package."""
-        starts = self._roots_by_package()
-        came_by: dict[int, Edge | None] = dict.fromkeys(starts)
+        came_by: dict[int, Edge | None] = dict.fromkeys(self.asked)
         outgoing: dict[int, list[Edge]] = {}
         for edge in self.selection.edges:
             outgoing.setdefault(edge.source[0], []).append(edge)
-        queue = deque(sorted(starts))
+        queue = deque(sorted(self.asked))
         while queue and index not in came_by:
             for edge in outgoing.get(queue.popleft(), ()):
                 if edge.target not in came_by:
@@ -169,24 +172,12 @@ class _Explainer:
             last = came_by[last.source[0]]
         return tuple(reversed(route))
 
-    def _roots_by_package(self) -> dict[int, str]:
-        """For each package that a root asks for, the first root that does, as text."""
-        roots: dict[int, str] = {}
-        for root, _ in self.selection.roots:
-            for node in self.selection.packages_of(root.requirement):
-                roots.setdefault(node, root.requirement.text)
-        return roots
-
     def _path(self, index: int, route: Sequence[Edge]) -> Path:
         start = route[0].source[0] if route else index
-        place = self.packages[start].place
-        for root, _ in self.selection.roots:
-            if start in self.selection.packages_of(root.requirement):
-                place = root.requirement.place or place
-                break
+        root = self.asked[start]
         return Path(
-            root=self._roots_by_package().get(start, self.packages[start].name),
-            asked=self.statements.show_place(place),
+            root=root.text,
+            asked=self.statements.show_place(root.place or self.packages[start].place),
             edges=tuple(self.statements.edge(edge) for edge in route),
         )
 

@@ -43,10 +43,10 @@ def lost_bounds(
     gone = {*removed, pair}
     own: set[str] = set()
     others: set[str] = set()
-    for edge in selection.edges:
+    for edge in selection.edges_into(pair[1]):
         # What a lock binds an edge to is its pin, and no bound of the package's own.
         is_pin = edge.origin == "lock" and edge.requirement.package is not None
-        if edge.target != pair[1] or not edge.judged or is_pin:
+        if not edge.judged or is_pin:
             continue
         ends = (edge.source[0], edge.target)
         specifiers = {str(specifier) for specifier in edge.requirement.specifier}

@@ -17,7 +17,7 @@ from distcycle.markers import Condition, atoms_of, parse_expression
 from distcycle.model import Extra, Requirement
 from distcycle.plan import Plan, PlannedCut, PlannedGroup
 from distcycle.policy import Policy
-from distcycle.selection import Selection
+from distcycle.selection import Node, Selection
 from distcycle.statements import Statements
 
 __all__ = ["Remedy", "find_remedies", "make_plan"]
@@ -25,6 +25,7 @@ __all__ = ["Remedy", "find_remedies", "make_plan"]
 Kind = Literal["upgrade", "cut", "move-to-extra", "group", "merge"]
 
 _EFFORT = 20_000
+_MOST_WEIGHED = 500
 _COST_OF_REACH = 50
 _COST_OF_BOUND = 30
 _COST_OF_PLAIN_EDGE = 10
@@ -60,22 +61,32 @@ class _Costs:
         self._statements = statements
         self._policy = policy
 
-    def price(self, pair: Pair) -> int:
-        """What an edge costs by itself: 0 for nothing, by what is found or by what policy says."""
+    def price(self, pair: Pair, *, weighed: bool) -> int:
+        """What an edge costs by itself: 0 for nothing, by what is found or by what policy says.
+
+        Args:
+            pair: The edge.
+            weighed: Whether to find out what is lost with it, which takes a walk from all roots.
+        """
         names = self.names(pair)
         for (source, target), said in self._policy.droppable.items():
             if fnmatchcase(names[0], source) and fnmatchcase(names[1], target):
                 return said
-        bounds, lost = self._lost(pair, [pair])
-        price = _COST_OF_BOUND * bool(bounds) + _COST_OF_REACH * bool(lost)
-        return price + _COST_OF_PLAIN_EDGE * self._is_plain(pair)
+        price = _COST_OF_PLAIN_EDGE * self._is_plain(pair)
+        if weighed:
+            reached = reach_without(self._selection, [pair])
+            price += _COST_OF_BOUND * bool(lost_bounds(self._selection, pair, (), reached))
+            price += _COST_OF_REACH * bool(self._lost_reach(pair, reached))
+        return price
 
     def losses(self, removed: Iterable[Pair]) -> dict[Pair, tuple[str, ...]]:
         """What is lost when edges go together, for each of them, one line each."""
         removed = list(removed)
+        reached = reach_without(self._selection, removed)
         losses: dict[Pair, tuple[str, ...]] = {}
         for pair in removed:
-            bounds, lost = self._lost(pair, removed)
+            bounds = lost_bounds(self._selection, pair, removed, reached)
+            lost = self._lost_reach(pair, reached)
             target = self.names(pair)[1]
             lines = []
             if bounds:
@@ -85,19 +96,17 @@ class _Costs:
             losses[pair] = tuple(lines)
         return losses
 
-    def _lost(self, pair: Pair, removed: Iterable[Pair]) -> tuple[tuple[str, ...], Condition]:
-        removed = list(removed)
-        reached = reach_without(self._selection, removed)
+    def _lost_reach(self, pair: Pair, reached: Mapping[Node, Condition]) -> Condition:
+        """Where what an edge requires was reached, and no longer is."""
         here = (pair[1], "")
-        lost = self._selection.reached.get(here, 0) & ~reached.get(here, 0)
-        return lost_bounds(self._selection, pair, removed, reached), lost
+        return self._selection.reached.get(here, 0) & ~reached.get(here, 0)
 
     def _is_plain(self, pair: Pair) -> bool:
         """Whether the requirement holds whatever the environment."""
         return any(
             edge.requirement.marker is None
-            for edge in self._selection.edges
-            if edge.judged and (edge.source[0], edge.target) == pair
+            for edge in self._selection.edges_into(pair[1])
+            if edge.judged and edge.source[0] == pair[0]
         )
 
     def names(self, pair: Pair) -> tuple[NormalizedName, NormalizedName]:
@@ -132,7 +141,8 @@ def find_remedies(
 
 def _break(component: Component, selection: Selection, costs: _Costs) -> Breakers:
     pairs = {(edge.source[0], edge.target) for edge in component.edges}
-    prices = {pair: costs.price(pair) for pair in sorted(pairs)}
+    weighed = len(pairs) <= _MOST_WEIGHED
+    prices = {pair: costs.price(pair, weighed=weighed) for pair in sorted(pairs)}
     return break_component(component, selection.space.full, costs=prices, effort=_EFFORT)
 
 

@@ -247,10 +247,8 @@ class Statements:
                     yield f"{name} is requested by {self.show_place(requirement.place)}"
             askers = {
                 self._describe_node(edge.source)
-                for edge in self._selection.edges
-                if edge.target == index
-                and extra in edge.requirement.extras
-                and edge.source[0] != index
+                for edge in self._selection.edges_into(index)
+                if extra in edge.requirement.extras and edge.source[0] != index
             }
             for asker in sorted(askers):
                 yield f"{name} is requested by {asker}"

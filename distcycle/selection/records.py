@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -129,9 +131,12 @@ class Selection:
     unmet: list[Unmet] = field(default_factory=list)
     needs: Needs = field(default_factory=lambda: Needs(files={}, metadata=()))
 
-    def packages_of(self, requirement: Requirement) -> tuple[int, ...]:
-        """The indices of the packages that a root's requirement may mean."""
-        if requirement.package is not None:
-            return (requirement.package,)
-        packages = self.snapshot.packages
-        return tuple(i for i, package in enumerate(packages) if package.name == requirement.name)
+    _incoming: dict[int, list[Edge]] | None = field(default=None, init=False, repr=False)
+
+    def edges_into(self, target: int) -> Sequence[Edge]:
+        """The live edges to a package, in the order of all edges."""
+        if self._incoming is None:
+            self._incoming = defaultdict(list)
+            for edge in self.edges:
+                self._incoming[edge.target].append(edge)
+        return self._incoming.get(target, ())
