@@ -145,7 +145,8 @@ def find_nodes(component: Component) -> dict[str, str]:
     nodes = {}
     for member in component.packages:
         extras = f"[{','.join(member.extras)}]" if member.extras else ""
-        nodes[member.name] = f"{member.name}{extras} {member.version or ''}".rstrip()
+        version = f" {member.version}" if member.version else ""
+        nodes[member.name] = f"{member.name}{extras}{version}"
     for edge in component.edges:
         for name in (_split(edge.source, component)[0], edge.target):
             nodes.setdefault(name, name)

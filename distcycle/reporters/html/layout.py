@@ -11,6 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from distcycle.reporters.escape import printable
 from distcycle.reporters.html.curves import Curves
 from distcycle.reporters.html.lettering import FONT_SIZE, LINE_HEIGHT, cut, text_width, wrap
 from distcycle.reporters.html.order import find_hub, find_neighbours, order_nodes
@@ -20,6 +21,7 @@ __all__ = ["Drawing", "lay_out"]
 
 _MOST_BOXES = 12
 _BOX_GAP = 56.0
+_PAIR_GAP = 120.0  # two packages have one gap to show both arrows in
 _SMALL_FONT = 11.5
 _RING_STEP = 16.0  # along the circle, from one name to the next
 _HEAD_STEP = 7.0  # along the edge of the package in the middle, from one arrow to the next
@@ -86,7 +88,7 @@ def _boxes(around: Sequence[str], hub: str | None, labels: Mapping[str, str]) ->
 
 
 def _box(name: str, version: str) -> Node:
-    lines, version = wrap(name), cut(version, 24)
+    lines, version = wrap(printable(name)), cut(printable(version), 24)
     width = max(text_width(line, FONT_SIZE) for line in (*lines, version)) + 26
     height = (len(lines) + bool(version)) * LINE_HEIGHT + 16
     return Node(x=0, y=0, width=max(width, 84), height=height, lines=lines, version=version)
@@ -100,8 +102,9 @@ def _on_ellipse(at: int, count: int, radius: float) -> Point:
 
 
 def _are_apart(boxes: Sequence[Node]) -> bool:
+    gap = _PAIR_GAP if len(boxes) == 2 else _BOX_GAP
     return all(
-        abs(a.x - b.x) > (a.width + b.width) / 2 + _BOX_GAP * (3 if len(boxes) == 2 else 1)
+        abs(a.x - b.x) > (a.width + b.width) / 2 + gap
         or abs(a.y - b.y) > (a.height + b.height) / 2 + _BOX_GAP
         for at, a in enumerate(boxes)
         for b in boxes[:at]
@@ -122,7 +125,7 @@ def _ring(around: Sequence[str], hub: str | None, labels: Mapping[str, str]) -> 
             width=2 * _DOT_RADIUS,
             height=2 * _DOT_RADIUS,
             round=True,
-            lines=(cut(name, _LONGEST_NAME),),
+            lines=(cut(printable(name), _LONGEST_NAME),),
             version="",
             angle=math.degrees(angle) + (180 if flipped else 0),
             flipped=flipped,

@@ -115,26 +115,23 @@
       panel.classList.toggle("kept", part !== null);
       if (part) show(part); else light(new Set());
     };
+    // Chromium makes a stop for Tab of an svg that listens for focus: the box around it listens.
     let from = null; // the package whose arrows the arrow keys go through
-    svg.addEventListener("pointerover", (event) => {
-      const part = event.target.closest("a");
-      if (part && !kept) show(part);
-    });
-    svg.addEventListener("pointerleave", () => { if (!kept) light(new Set()); });
-    svg.addEventListener("focusin", (event) => {
-      const part = event.target.closest("a");
+    const on = (kind, act) => canvas.addEventListener(kind, (event) => act(event.target.closest("a"), event));
+    on("pointerover", (part) => { if (part && !kept) show(part); });
+    on("pointerleave", () => { if (!kept) light(new Set()); });
+    on("focusin", (part) => {
+      if (!part) return;
       if (part.matches(".node")) from = part;
-      if (!kept || kept !== part) { keep(null); show(part); }
+      if (kept !== part) { keep(null); show(part); }
     });
-    svg.addEventListener("focusout", () => { if (!kept) light(new Set()); });
-    svg.addEventListener("click", (event) => {
-      event.preventDefault();
-      const part = event.target.closest("a");
+    on("focusout", () => { if (!kept) light(new Set()); });
+    on("click", (part, event) => {
+      if (part) event.preventDefault();
       keep(part === kept ? null : part);
     });
-    svg.addEventListener("keydown", (event) => {
+    on("keydown", (part, event) => {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-      const part = event.target.closest("a");
       if (event.key === "Escape") {
         keep(null);
         if (part && part.matches(".arrow") && from) from.focus();
