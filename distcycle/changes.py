@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from packaging.markers import InvalidMarker, Marker
 from packaging.version import Version
 
-from distcycle.checks import describe_package
-from distcycle.findings import Change, Component, Report, abbreviate_targets, describe_condition
+from distcycle.findings import (
+    Change,
+    Component,
+    Edge,
+    Report,
+    abbreviate_targets,
+    describe_condition,
+)
 from distcycle.markers import NOWHERE, Speller, TooManyCells, whole_space
 from distcycle.selection import Selection
 
 __all__ = ["find_changes"]
 
+_ANY = Version("0")
 
-@dataclass(frozen=True, slots=True)
+
 class _Side:
-    """One of the two states of an input."""
+    """One of the two states of an input.
 
-    selection: Selection
-    report: Report
+    Attributes:
+        selection: What was selected.
+        report: What was found.
+        versions: The versions of each project, ascending; None, for one that is not said, last.
+        edges: Pairs of projects of which the first requires the second, somewhere.
+    """
 
-    def versions(self) -> dict[str, list[Version | None]]:
-        versions: dict[str, list[Version | None]] = {}
-        for package in self.selection.snapshot.packages:
-            versions.setdefault(package.name, []).append(package.version)
-        return versions
-
-    def edges(self) -> set[tuple[str, str]]:
-        """Pairs of projects of which the first requires the second, somewhere."""
-        packages = self.selection.snapshot.packages
-        return {
+    def __init__(self, selection: Selection, report: Report) -> None:
+        packages = selection.snapshot.packages
+        self.selection = selection
+        self.report = report
+        self.versions: dict[str, list[Version | None]] = defaultdict(list)
+        for package in packages:
+            self.versions[package.name].append(package.version)
+        for versions in self.versions.values():
+            versions.sort(key=lambda version: (version is None, version or _ANY))
+        self.edges = {
             (packages[edge.source[0]].name, packages[edge.target].name)
-            for edge in self.selection.edges
+            for edge in selection.edges
             if edge.judged
         }
 
@@ -55,20 +66,24 @@ def find_changes(
     before, after = _Side(*old), _Side(*new)
     changes: list[Change] = []
     matched: set[str] = set()
+    known = _by_member(before.report.components)
     for component in after.report.components:
-        names = _names(component)
-        same = [
-            c
-            for c in before.report.components
-            if c.code == component.code and not names.isdisjoint(_names(c))
-        ]
-        matched.update(c.id for c in same)
-        changes += _changes_of(component, same, before, after)
+        same = {c.id: c for name in sorted(_names(component)) for c in known[component.code, name]}
+        matched.update(same)
+        changes += _changes_of(component, list(same.values()), before, after)
     for component in before.report.components:
         if component.id not in matched:
             changes.append(_gone(component, before, after))
     order = ("added", "grown", "widened", "narrowed", "shrunk", "gone")
     return tuple(sorted(changes, key=lambda c: (order.index(c.kind), c.code, c.packages)))
+
+
+def _by_member(components: Iterable[Component]) -> Mapping[tuple[str, str], list[Component]]:
+    found: dict[tuple[str, str], list[Component]] = defaultdict(list)
+    for component in components:
+        for name in _names(component):
+            found[component.code, name].append(component)
+    return found
 
 
 def _names(component: Component) -> frozenset[str]:
@@ -108,16 +123,15 @@ def _change(kind: str, component: Component, details: tuple[str, ...], side: _Si
     )
 
 
-def _where(component: Component, report: Report) -> str:
-    if component.condition is not None:
-        return describe_condition(component.condition)
-    return f"on {abbreviate_targets(component.targets, report.targets)}"
+def _where(live: Component | Edge, report: Report) -> str:
+    if live.condition is not None:
+        return describe_condition(live.condition)
+    return f"on {abbreviate_targets(live.targets, report.targets)}"
 
 
 def _gone(component: Component, before: _Side, after: _Side) -> Change:
     names = _names(component)
-    now, then = after.versions(), before.versions()
-    moved = [_moved(n, then.get(n), now.get(n)) for n in sorted(names)]
+    moved = [_moved(n, before.versions.get(n), after.versions.get(n)) for n in sorted(names)]
     return _change("gone", component, tuple(text for text in moved if text), before)
 
 
@@ -125,9 +139,9 @@ def _moved(
     name: str, old: list[Version | None] | None, new: list[Version | None] | None
 ) -> str | None:
     if old is None:
-        return f"{name} {_shown(new)} is new".replace("  ", " ")
+        return " ".join(filter(None, (name, _shown(new), "is new")))
     if new is None:
-        return f"{name} {_shown(old)} is gone".replace("  ", " ")
+        return " ".join(filter(None, (name, _shown(old), "is gone")))
     if old != new:
         return f"{name} {_shown(old)} -> {_shown(new)}"
     return None
@@ -139,25 +153,17 @@ def _shown(versions: Iterable[Version | None] | None) -> str:
 
 def _causes(component: Component, before: _Side, after: _Side) -> Iterator[str]:
     """For each edge of a loop that is new: which package brought it, and by which change."""
-    then, now = before.versions(), after.versions()
-    known = before.edges()
-    packages = after.selection.snapshot.packages
-    described = {str(package.name): describe_package(package) for package in packages}
     seen: set[tuple[str, str]] = set()
     for edge in component.edges:
         source = edge.source.partition("[")[0]
         pair = (source, edge.target)
-        if pair in seen or pair in known:
+        if pair in seen or pair in before.edges:
             continue
         seen.add(pair)
-        moved = _moved(source, then.get(source), now.get(source)) or described[source]
-        where = edge.condition
-        shown = (
-            describe_condition(where)
-            if where is not None
-            else f"on {abbreviate_targets(edge.targets, after.report.targets)}"
-        )
-        yield f"{moved} adds {source} -> {edge.target} {shown}"
+        versions = after.versions[source]
+        moved = _moved(source, before.versions.get(source), versions)
+        who = moved or f"{source} {_shown(versions)}".strip()
+        yield f"{who} adds {source} -> {edge.target} {_where(edge, after.report)}"
 
 
 def _compare_conditions(
