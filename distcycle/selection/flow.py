@@ -125,6 +125,7 @@ class _Selector:
         self.by_name: dict[NormalizedName, list[int]] = defaultdict(list)
         for i, package in enumerate(self.packages):
             self.by_name[package.name].append(i)
+        self.ranks: dict[NormalizedName, dict[Version, int]] = {}
         self.missing: dict[Node, list[tuple[Requirement, Condition, Artefact | None]]] = {}
         self.offers = Offers(snapshot, space, facts, request)
         self.result = Selection(snapshot, space, self.bounds)
@@ -278,12 +279,13 @@ class _Selector:
 
     def _preference(self, requirement: Requirement, index: int) -> tuple[bool, int]:
         """Sort key: what fits first, then the higher version, then the earlier entry."""
-        versions = sorted(
-            (v for i in self.by_name[requirement.name] if (v := self.packages[i].version)),
-            reverse=True,
-        )
+        name = self.packages[index].name
+        if name not in self.ranks:
+            versions = {v for i in self.by_name[name] if (v := self.packages[i].version)}
+            self.ranks[name] = {v: rank for rank, v in enumerate(sorted(versions, reverse=True))}
+        ranks = self.ranks[name]
         version = self.packages[index].version
-        rank = versions.index(version) if version else len(versions)
+        rank = ranks[version] if version else len(ranks)
         return (not self._fits(requirement, index), rank)
 
     # Results --------------------------------------------------------------------------------------
