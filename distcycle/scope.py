@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from distcycle.errors import TargetError
 from distcycle.markers import (
@@ -154,6 +153,7 @@ def choose_targets(
 
 def _target_of(environment: Mapping[str, str]) -> Target:
     """The target of an environment that was taken somewhere, by the table where it can be."""
+    seen = custom_target(environment, ["py3-none-any"], label="environment")
     names = ("os_name", "sys_platform", "platform_system", "platform_machine")
     for platform in PLATFORMS:
         with contextlib.suppress(TargetError):
@@ -161,5 +161,5 @@ def _target_of(environment: Mapping[str, str]) -> Target:
             target = make_target(platform, python)
             if all(target.environment[name] == environment[name] for name in names):
                 name = f"{target.name}@environment"
-                return replace(target, name=name, environment=MappingProxyType(dict(environment)))
-    return custom_target(environment, ["py3-none-any"], label="environment")
+                return replace(target, name=name, environment=seen.environment)
+    return seen

@@ -11,10 +11,12 @@ import sysconfig
 import packaging.markers
 import packaging.tags
 import pytest
+from packaging.markers import Marker
 from packaging.specifiers import SpecifierSet
 
 from distcycle.errors import InputError, TargetError
 from distcycle.host import host_environment, host_target
+from distcycle.markers import Space
 from distcycle.targets import (
     MARKER_VARIABLES,
     PLATFORMS,
@@ -175,6 +177,14 @@ def test_versioned_names_keep_their_meaning() -> None:
 )
 def test_a_version_does_not_change_the_base(name: str, base: str) -> None:
     assert {made.base for made in make_targets([name])} == {base}
+
+
+def test_a_python_built_from_a_working_tree_has_a_version() -> None:
+    environment = dict(target("cp315-linux_x86_64").environment)
+    environment["python_full_version"] = "3.15.0a2+"
+    space = Space.of_targets([custom_target(environment, ["py3-none-any"])])
+    assert space.python(SpecifierSet(">=3.8"))
+    assert space.condition(Marker("python_full_version >= '3.8'"))
 
 
 def test_targets_from_elsewhere_have_a_base() -> None:

@@ -225,7 +225,8 @@ def custom_target(
     """Make a target of values that were seen somewhere, not taken from the table.
 
     Args:
-        environment: All eleven marker variables; others are left out.
+        environment: All eleven marker variables; others are left out. The version of a Python that
+            was built from a working tree, such as ``3.15.0a2+``, is completed to one.
         tags: Wheel tags, best first.
         label: Ends the name, after an ``@``; a digest of the values when None.
 
@@ -233,9 +234,12 @@ def custom_target(
         The target.
 
     Raises:
-        ValueError: A marker variable is missing, or there are no tags.
+        ValueError: A marker variable is missing, there are no tags, or the best is none.
     """
     values = {name: environment[name] for name in MARKER_VARIABLES if name in environment}
+    if values.get("python_full_version", "").endswith("+"):
+        # What a build from a working tree calls itself is no version; packaging says so too.
+        values["python_full_version"] += "local"
     if label is None:
         content = json.dumps([values, list(tags)], sort_keys=True).encode()
         label = hashlib.sha256(content).hexdigest()[:8]
