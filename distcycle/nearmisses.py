@@ -11,8 +11,8 @@ from packaging.utils import NormalizedName
 from distcycle.checks import describe_package
 from distcycle.graph import shortest_cycle, strong_components
 from distcycle.markers import Condition
-from distcycle.model import Package, Requirement
-from distcycle.selection import Offer, Selection
+from distcycle.model import Extra, Package, Requirement
+from distcycle.selection import Offer, Selection, may_hold
 
 __all__ = ["find_near_misses", "find_way_back"]
 
@@ -73,7 +73,7 @@ def find_way_back(
 
 def _name_graph(selection: Selection) -> dict[Name, set[Name]]:
     present = {package.name for package in selection.snapshot.packages}
-    requested: dict[Name, set[str]] = defaultdict(set)
+    requested: dict[Name, set[Extra]] = defaultdict(set)
     declared: dict[Name, list[Requirement]] = defaultdict(list)
     for index, package in enumerate(selection.snapshot.packages):
         for parent in package.via:
@@ -85,16 +85,9 @@ def _name_graph(selection: Selection) -> dict[Name, set[Name]]:
         for requirement in requirements:
             requested[requirement.name].update(requirement.extras)
     return {
-        name: {r.name for r in requirements if r.name in present and _counts(r, requested[name])}
+        name: {r.name for r in requirements if r.name in present and may_hold(r, requested[name])}
         for name, requirements in list(declared.items())
     }
-
-
-def _counts(requirement: Requirement, extras: set[str]) -> bool:
-    if requirement.extra is not None:
-        return requirement.extra in extras
-    text = str(requirement.marker) if requirement.marker else ""
-    return "extra" not in text or any(f'"{extra}"' in text for extra in extras)
 
 
 def _shortest(successors: dict[Name, list[Name]]) -> tuple[Name, ...] | None:

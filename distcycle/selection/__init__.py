@@ -8,7 +8,7 @@ lock's tool installs.
 
 from distcycle.selection.flow import flow_along, select
 from distcycle.selection.records import Edge, Node, Offer, Request, Selection, Unmet
-from distcycle.selection.roots import find_choices, find_roots
+from distcycle.selection.roots import find_choices, find_roots, may_hold
 
 __all__ = [
     "Edge",
@@ -20,5 +20,6 @@ __all__ = [
     "find_choices",
     "find_roots",
     "flow_along",
+    "may_hold",
     "select",
 ]

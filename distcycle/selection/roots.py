@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from packaging.utils import NormalizedName
 
 from distcycle.graph import strong_components
+from distcycle.markers import Atom, Expression, UnreadableMarker, parse_expression
 from distcycle.model import Extra, Requirement, Root, Snapshot
 from distcycle.selection.records import Request
 
-__all__ = ["find_choices", "find_roots", "is_requested"]
+__all__ = ["find_choices", "find_roots", "is_requested", "may_hold"]
 
 _MOST_CHOICES = 64
 
@@ -112,15 +113,34 @@ def _names_required(
     for package in snapshot.packages:
         targets = successors.setdefault(package.name, set())
         for requirement in package.requirements or ():
-            if _may_hold(requirement, requested[package.name]):
+            if may_hold(requirement, requested[package.name]):
                 targets.add(requirement.name)
     return {u: {v for v in targets if v in successors} for u, targets in successors.items()}
 
 
-def _may_hold(requirement: Requirement, extras: set[Extra]) -> bool:
+def may_hold(requirement: Requirement, extras: Collection[Extra]) -> bool:
+    """Whether a requirement holds in some environment, with these extras of its package or none.
+
+    Args:
+        requirement: The requirement.
+        extras: The extras that something requests; of the environment nothing is known.
+    """
     if requirement.extra is not None:
         return requirement.extra in extras
-    return requirement.marker is None or "extra" not in str(requirement.marker) or bool(extras)
+    if requirement.marker is None:
+        return True
+    try:
+        expression = parse_expression(str(requirement.marker))
+        return any(_is_possible(expression, extra) for extra in ("", *extras))
+    except UnreadableMarker:
+        return True
+
+
+def _is_possible(expression: Expression, extra: str) -> bool:
+    if isinstance(expression, Atom):
+        return expression.variable != "extra" or expression.holds(extra)
+    parts = (_is_possible(part, extra) for part in expression.parts)
+    return all(parts) if expression.operator == "and" else any(parts)
 
 
 def _closure(
