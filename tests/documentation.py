@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from distcycle.cli import _EPILOG
+from distcycle.cli.arguments import EPILOG
 from distcycle.findings import CODES
 from distcycle.readers import READERS
 from distcycle.reporters import REPORTERS, json_report
@@ -78,7 +78,7 @@ def formats() -> Iterator[str]:
 def verdicts() -> Iterator[str]:
     yield "| exit code | means |"
     yield "|---|---|"
-    for code, meaning in re.findall(r"(\d) ([^,]+)", _EPILOG):
+    for code, meaning in re.findall(r"(\d) ([^,]+)", EPILOG):
         yield f"| {code} | {re.sub(r'deny', '`deny`', meaning)} |"
 
 

@@ -13,7 +13,7 @@ import pytest
 import tomli
 
 from distcycle import policy
-from distcycle.cli import _parser
+from distcycle.cli.arguments import build_parser
 from distcycle.findings import CODES
 from distcycle.policy import Policy
 from distcycle.policy.options import OPTIONS
@@ -78,7 +78,7 @@ NOT_IN_A_POLICY = {
 @pytest.fixture
 def flags() -> set[str]:
     """The long flags of the audit command line."""
-    parser = _parser(["audit"])
+    parser = build_parser(["audit"])
     (commands,) = (a for a in parser._actions if isinstance(a.choices, dict))
     audit = commands.choices["audit"]
     shown = [action for action in audit._actions if action.help != argparse.SUPPRESS]

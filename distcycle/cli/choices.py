@@ -1,0 +1,229 @@
+"""From options to what is read, judged and asked: inputs, scopes, policies, the library."""
+
+from __future__ import annotations
+
+import sys
+
+from distcycle.errors import InputError
+
+# Importing typing alone takes as long as starting Python; type checkers know this name by itself.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+    from distcycle.emitters import Emitter
+    from distcycle.judgement import Options
+    from distcycle.metadata import Library
+    from distcycle.model import Snapshot
+    from distcycle.policy import Policy
+    from distcycle.scope import Scope
+    from distcycle.selection import Request
+    from distcycle.settings import Setting
+
+__all__ = [
+    "find_emitter",
+    "hint_nearest",
+    "make_judgement",
+    "make_library",
+    "make_library_if_asked",
+    "make_request",
+    "make_scope",
+    "read_pairs",
+    "read_policy",
+    "read_snapshots",
+    "settle_options",
+]
+
+
+def read_pairs(options: argparse.Namespace) -> Iterator[tuple[Snapshot, Snapshot, str]]:
+    """The old and the new state of each input, and what to call the old one."""
+    from distcycle import api
+
+    if options.python:
+        raise InputError("--python names an environment as it is; diff needs two states")
+    kind = options.input_kind
+    if options.since:
+        for path in options.inputs or [api.find_input(".")]:
+            old = api.read_since(path, options.since, kind=kind)
+            yield old, api.read(path, kind=kind), old.path
+        return
+    if len(options.inputs) != 2:
+        raise InputError("expected the old and the new input, or --since REV")
+    old_path, new_path = options.inputs
+    yield api.read(old_path, kind=kind), api.read(new_path, kind=kind), old_path
+
+
+def settle_options(options: argparse.Namespace) -> tuple[Policy, list[Setting]]:
+    """Read the policy, and give the options that the command line leaves open their values."""
+    from distcycle.settings import settle
+
+    policy = read_policy(options)
+    return policy, settle(options, options.defaults, policy)
+
+
+def make_judgement(options: argparse.Namespace, policy: Policy) -> Options:
+    """Make what the judgement is told: policy, date, baseline and limits."""
+    from datetime import datetime, timezone
+
+    from distcycle import api
+    from distcycle.baseline import parse_baseline
+    from distcycle.judgement import Options
+
+    baseline = None
+    if options.baseline and not options.write_baseline:
+        baseline = parse_baseline(api.read_text(options.baseline), path=options.baseline)
+    return Options(
+        request=make_request(options),
+        policy=_weigh(policy, options),
+        max_cycles=options.max_cycles,
+        today=options.today or datetime.now(timezone.utc).date(),
+        baseline=baseline,
+    )
+
+
+def find_emitter(options: argparse.Namespace) -> Emitter | None:
+    """Find what writes for the tool that is named; None when none is."""
+    from distcycle.emitters import EMITTERS
+
+    if options.emit is None:
+        if options.check or options.output:
+            raise InputError("--check and --output go with --emit")
+        return None
+    if options.emit == "patch":
+        return None
+    if options.emit not in EMITTERS:
+        hint = hint_nearest(options.emit, EMITTERS)
+        raise InputError(f"nothing is written for {options.emit!r}{hint}")
+    return EMITTERS[options.emit]
+
+
+def read_snapshots(options: argparse.Namespace) -> list[Snapshot]:
+    """Read the inputs, or the one that stands here."""
+    from distcycle import api
+
+    if options.python:
+        if options.inputs:
+            raise InputError("--python names an environment; no INPUT goes with it")
+        return [api.read_environment(python=options.python)]
+    inputs = options.inputs or [api.find_input(".")]
+    return [api.read(path, kind=options.input_kind) for path in inputs]
+
+
+def make_scope(snapshot: Snapshot, options: argparse.Namespace, request: Request) -> Scope:
+    """Make the scope of an input from the options on targets."""
+    from distcycle import api
+
+    return api.make_scope(
+        snapshot,
+        platforms=options.platform,
+        python_versions=options.python_version,
+        named=options.targets,
+        request=request,
+    )
+
+
+def make_request(options: argparse.Namespace) -> Request:
+    """Make the request from the options on extras, groups and edges."""
+    from packaging.utils import canonicalize_name
+
+    from distcycle.selection import Request
+
+    return Request(
+        extras=frozenset(map(canonicalize_name, options.extra)),
+        groups=frozenset(map(canonicalize_name, options.group)),
+        all_extras=options.all_extras,
+        edges=options.edges,
+    )
+
+
+def read_policy(options: argparse.Namespace) -> Policy:
+    """Read the policies that are named, or the one that stands here."""
+    from distcycle import api
+
+    return api.read_policies(options.policy, search=not options.no_policy)
+
+
+def _weigh(policy: Policy, options: argparse.Namespace) -> Policy:
+    """The policy of the files, then of the flags."""
+    from dataclasses import replace
+
+    from distcycle.errors import InputError
+    from distcycle.findings import CODES, Severity
+
+    severities = {"edges-unknown": Severity.DENY} if options.fail_on_unknown else {}
+    for code, severity in options.severities:
+        if code not in CODES:
+            raise InputError(f"unknown code {code!r}{hint_nearest(code, CODES)}")
+        severities[code] = Severity(severity)
+    return replace(policy, severities={**policy.severities, **severities})
+
+
+def hint_nearest(name: str, known: Iterable[str]) -> str:
+    """A hint at the nearest known name; nothing when none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(known), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def make_library_if_asked(options: argparse.Namespace) -> AbstractContextManager[Library | None]:
+    """No library where the lock is believed: loading it takes as long as judging a lock."""
+    from contextlib import nullcontext
+
+    believes = options.edges == "lock" and not options.bundle
+    return nullcontext() if believes else make_library(options)
+
+
+def make_library(options: argparse.Namespace) -> Library:
+    """Make what finds facts, from the options on metadata."""
+    from pathlib import Path
+
+    from distcycle.metadata import Library
+    from distcycle.metadata import Options as FactOptions
+    from distcycle.metadata.bundle import read_bundle
+
+    bundle = None
+    if options.bundle:
+        try:
+            text = Path(options.bundle).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "not UTF-8 text"
+            raise InputError(f"cannot be read: {reason}", path=options.bundle) from None
+        bundle = read_bundle(text, path=options.bundle)
+    choices: dict[str, object] = {}
+    if options.no_cache:
+        choices["cache_dir"] = None
+    elif options.cache_dir:
+        choices["cache_dir"] = Path(options.cache_dir)
+    return Library(
+        FactOptions(
+            index_url=options.index_url,
+            extra_index_urls=tuple(options.extra_index_url),
+            find_links=tuple(options.find_links),
+            no_index=options.no_index,
+            offline=options.offline,
+            bundle=bundle,
+            concurrency=options.concurrency,
+            timeout_s=options.timeout,
+            retries=options.retries,
+            cert=options.cert,
+            proxy=options.proxy,
+            progress=_progress(options),
+            **choices,  # type: ignore[arg-type]
+        )
+    )
+
+
+def _progress(options: argparse.Namespace) -> Callable[[int, int], None] | None:
+    """A line on stderr that counts and is erased in the end; only on a terminal."""
+    if options.quiet or not sys.stderr.isatty():
+        return None
+
+    def show(done: int, total: int) -> None:
+        text = f"metadata {done}/{total}" if done < total else ""
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+    return show
