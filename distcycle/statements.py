@@ -80,6 +80,7 @@ class Statements:
         self._targets = tuple(targets)
         self._lines = Lines(selection.snapshot, ())
         self._breakers: dict[int, Breakers] = {}
+        self._named: dict[Condition, tuple[str, ...]] = {}
         space = selection.space
         self._speller = Speller(space, selection.bounds) if space.is_whole else None
 
@@ -96,7 +97,9 @@ class Statements:
 
     def targets_in(self, cells: Condition) -> tuple[str, ...]:
         """The names of the targets that have a cell in a condition, in order."""
-        return tuple(row.name for row, own in self._targets if own & cells)
+        if cells not in self._named:
+            self._named[cells] = tuple(row.name for row, own in self._targets if own & cells)
+        return self._named[cells]
 
     def condition(self, cells: Condition) -> str | None:
         """A condition as a marker; None when only targets are judged."""

@@ -273,7 +273,7 @@ class _Selector:
 
     def _fits(self, requirement: Requirement, index: int) -> bool:
         version = self.packages[index].version
-        if version is None or requirement.url is not None:
+        if version is None or requirement.url is not None or not requirement.specifier:
             return True
         return requirement.specifier.contains(version, prereleases=True)
 
