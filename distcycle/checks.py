@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from packaging.utils import NormalizedName
@@ -96,37 +96,49 @@ def _find_problems(selection: Selection) -> Iterator[Draft]:
             packages=(problem.package,) if problem.package else (),
             place=problem.place,
         )
-    packages = selection.snapshot.packages
-    seen = set()
+    reasons: dict[str, str] = {}
+    unreadable = []
     for edge in selection.edges:
         requirement = edge.requirement
         reason = requirement.problem or selection.space.unreadable.get(str(requirement.marker))
-        key = (edge.source[0], requirement.text)
-        if reason is None or key in seen:
-            continue
-        seen.add(key)
-        source = packages[edge.source[0]]
+        if reason is not None:
+            reasons[requirement.text] = reason
+            unreadable.append(edge)
+    for edge, cells in _once(unreadable):
+        source, requirement = selection.snapshot.packages[edge.source[0]], edge.requirement
         yield Draft(
             code="unreadable-requirement",
-            message=f"{describe_package(source)} requires {requirement.text!r}: {reason}; "
-            f"the edge to {requirement.name} is kept",
+            message=f"{describe_package(source)} requires {requirement.text!r}: "
+            f"{reasons[requirement.text]}; the edge to {requirement.name} is kept",
             packages=tuple(sorted({source.name, requirement.name})),
-            cells=edge.cells,
+            cells=cells,
             place=requirement.place or source.place,
         )
 
 
 def _find_self_cycles(selection: Selection) -> Iterator[Draft]:
     packages = selection.snapshot.packages
-    for edge in find_self_edges(selection.edges, [package.name for package in packages]):
+    names = [package.name for package in packages]
+    for edge, cells in _once(find_self_edges(selection.edges, names)):
         source = packages[edge.source[0]]
         yield Draft(
             code="self-cycle",
             message=f"{describe_package(source)} requires itself: {edge.requirement.text}",
             packages=(source.name,),
-            cells=edge.cells,
+            cells=cells,
             place=edge.requirement.place or source.place,
         )
+
+
+def _once(edges: Iterable[Edge]) -> Iterator[tuple[Edge, Condition]]:
+    """Each requirement of a package once, with where any of its wheels declares it."""
+    firsts: dict[tuple[int, str], Edge] = {}
+    cells: dict[tuple[int, str], Condition] = defaultdict(int)
+    for edge in edges:
+        key = (edge.source[0], edge.requirement.text)
+        firsts.setdefault(key, edge)
+        cells[key] |= edge.cells
+    return ((edge, cells[key]) for key, edge in firsts.items())
 
 
 # Requirements that nothing meets -----------------------------------------------------------------
@@ -152,7 +164,7 @@ def _draft_unmet(selection: Selection, unmet: Unmet, cells: Condition) -> Draft:
     requirement = unmet.requirement
     source = packages[unmet.source[0]] if unmet.source else None
     who = describe_package(source) if source else selection.snapshot.path
-    place = source.place if source else requirement.place
+    place = requirement.place or (source.place if source else None)
     if unmet.package is None:
         code, message = "missing-package", f"{who} requires {requirement.text}, which is not here"
     else:
