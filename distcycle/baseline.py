@@ -102,7 +102,7 @@ class Baseline:
 
 
 def baseline_of(findings: Iterable[Finding], *, path: str = "") -> Baseline:
-    """Make a baseline of what a report says, whether it is accepted or not.
+    """Make a baseline of what a report says, but for what a waiver accepts or a group contains.
 
     Args:
         findings: The findings; those about the policy itself are left out.

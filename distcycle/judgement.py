@@ -309,11 +309,14 @@ def add_targets(report: Report, beside: Report, order: Sequence[str]) -> Report:
     )
     components += tuple(c for c in beside.components if c.id not in known)
     found = sorted(_unite_findings(report.findings, beside.findings), key=_importance)
+    unknown = tuple(dict.fromkeys(report.unknown + beside.unknown))
     summary = replace(
         report.summary,
+        unknown=len({missing.package for missing in unknown}),
         components=len(components),
         **_count(found),
     )
+    loops = [{member.name for member in component.packages} for component in components]
     return replace(
         report,
         targets=tuple(
@@ -321,6 +324,13 @@ def add_targets(report: Report, beside: Report, order: Sequence[str]) -> Report:
         ),
         components=components,
         findings=tuple(found),
+        unknown=unknown,
+        near_misses=tuple(
+            miss
+            for miss in report.near_misses
+            if not any(loop >= {*miss.packages} for loop in loops)
+        ),
+        opened=tuple(dict.fromkeys(report.opened + beside.opened)),
         summary=summary,
         notes=tuple(dict.fromkeys(report.notes + beside.notes)),
     )

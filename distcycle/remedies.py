@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from distcycle.breakers import Breakers, Pair, break_component
 from distcycle.cycles import Component
 from distcycle.losses import lost_bounds, reach_without
-from distcycle.markers import Condition, atoms_of, parse_expression
+from distcycle.markers import Condition, UnreadableMarker, atoms_of, parse_expression
 from distcycle.model import Extra, Requirement
 from distcycle.plan import Plan, PlannedCut, PlannedGroup
 from distcycle.policy import Policy
@@ -290,9 +291,10 @@ def _extras_in(requirements: Iterable[Requirement]) -> Iterator[Extra]:
         if requirement.extra is not None:
             yield requirement.extra
         if requirement.marker is not None:
-            for atom in atoms_of(parse_expression(str(requirement.marker))):
-                if atom.variable == "extra":
-                    yield canonicalize_name(atom.literal)
+            with contextlib.suppress(UnreadableMarker):
+                for atom in atoms_of(parse_expression(str(requirement.marker))):
+                    if atom.variable == "extra":
+                        yield canonicalize_name(atom.literal)
 
 
 def _declarations(selection: Selection, index: int) -> Iterator[frozenset[str]]:
