@@ -26,6 +26,7 @@ from distcycle.targets import (
     Target,
     custom_target,
     describe_targets,
+    expand_tags,
     find_platforms,
     find_pythons,
     make_target,
@@ -177,6 +178,11 @@ def test_versioned_names_keep_their_meaning() -> None:
 )
 def test_a_version_does_not_change_the_base(name: str, base: str) -> None:
     assert {made.base for made in make_targets([name])} == {base}
+
+
+def test_tags_are_expanded_only_as_far_as_a_file_name_goes() -> None:
+    assert expand_tags("py2.py3-none-any") == ("py2-none-any", "py3-none-any")
+    assert expand_tags("-".join([".".join("a" * 999)] * 3)) == ()
 
 
 def test_a_python_built_from_a_working_tree_has_a_version() -> None:

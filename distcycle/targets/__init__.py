@@ -56,6 +56,9 @@ MARKER_VARIABLES: tuple[str, ...] = (
 )
 
 
+_LONGEST_NAME = 255
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """One complete environment; equal to another when the name is.
@@ -99,9 +102,13 @@ def tag_ranks(target: Target) -> Mapping[str, int]:
 
 @functools.lru_cache(maxsize=65536)
 def expand_tags(compressed: str) -> tuple[str, ...]:
-    """All tags of a compressed tag set such as ``py2.py3-none-any``; none when malformed."""
+    """All tags of a compressed tag set such as ``py2.py3-none-any``; none when malformed.
+
+    One that is longer than a file's name can be is malformed: it may stand for more tags than
+    there is room for.
+    """
     parts = compressed.lower().split("-")
-    if len(parts) != 3:
+    if len(parts) != 3 or len(compressed) > _LONGEST_NAME:
         return ()
     return tuple(map("-".join, itertools.product(*(part.split(".") for part in parts))))
 
