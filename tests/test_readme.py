@@ -90,7 +90,7 @@ def test_ci_runs_the_test_command() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     assert "README.md" in script
     assert steps[0] == "python3 -m venv .venv"
-    assert steps[-1] == ".venv/bin/python -m pytest"
+    assert steps[-1] == ".venv/bin/python -m pytest -n auto"
 
 
 @pytest.mark.parametrize(
