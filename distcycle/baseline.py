@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from packaging.markers import InvalidMarker, Marker
 
@@ -22,7 +22,7 @@ __all__ = ["SCHEMA", "Baseline", "Entry", "baseline_of", "dump_baseline", "parse
 SCHEMA = "distcycle-baseline/1"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One known finding.
 
@@ -81,24 +81,39 @@ class Baseline:
 
     path: str
     entries: tuple[Entry, ...] = ()
+    _alike: Mapping[tuple[str, frozenset[str]], list[Entry]] = field(
+        init=False, repr=False, compare=False
+    )
+    _of_code: Mapping[str, list[Entry]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        alike: dict[tuple[str, frozenset[str]], list[Entry]] = defaultdict(list)
+        of_code: dict[str, list[Entry]] = defaultdict(list)
+        for entry in self.entries:
+            alike[entry.code, frozenset(entry.packages)].append(entry)
+            of_code[entry.code].append(entry)
+        object.__setattr__(self, "_alike", alike)
+        object.__setattr__(self, "_of_code", of_code)
 
     def covering(
         self, code: str, packages: Iterable[str], subject: str, *, is_loop: bool
     ) -> tuple[Entry, ...]:
         """The entries that cover a finding, wherever they held."""
-        names = tuple(packages)
-        return tuple(e for e in self.entries if e.covers(code, names, subject, is_loop=is_loop))
+        names = frozenset(packages)
+        # Only a loop may be known by an entry of more packages.
+        entries = self._of_code.get(code) if is_loop else self._alike.get((code, names))
+        return tuple(e for e in entries or () if e.covers(code, names, subject, is_loop=is_loop))
 
     def gone(self, report: Report) -> tuple[Entry, ...]:
         """The entries that nothing in a report is covered by any more."""
-        return tuple(
+        covering = {
             entry
-            for entry in self.entries
-            if not any(
-                entry.covers(f.code, f.packages, f.subject, is_loop=f.component is not None)
-                for f in report.findings
+            for f in report.findings
+            for entry in self.covering(
+                f.code, f.packages, f.subject, is_loop=f.component is not None
             )
-        )
+        }
+        return tuple(entry for entry in self.entries if entry not in covering)
 
 
 def baseline_of(findings: Iterable[Finding], *, path: str = "") -> Baseline:
