@@ -373,6 +373,7 @@ def _judge_scope(
     """Judge an input, and say what was selected for that."""
     scope = replace(scope, words=words_of_rules(options.policy, options.baseline))
     selection, facts = gather(scope, library)
+    options, notes = _end_waivers(selection, scope, library, options)
     try:
         report = judge(selection, options)
     except TooManySets as error:
@@ -381,6 +382,7 @@ def _judge_scope(
         space.note = f"{error}; judged on the named targets only"
         selection = select(scope.snapshot, space, facts, scope.request)
         report = judge(selection, options)
+    report = replace(report, notes=report.notes + notes)
     located = {profile.target.name for profile in selection.space.named}
     beside = [target for target in scope.targets if target.name not in located]
     if not beside:
@@ -388,6 +390,27 @@ def _judge_scope(
     others, _ = gather(scope.listed(beside), library)
     order = [target.name for target in scope.targets]
     return add_targets(report, judge(others, options), order), (selection, others)
+
+
+def _end_waivers(
+    selection: Selection, scope: Scope, library: Library | None, options: Options
+) -> tuple[Options, tuple[str, ...]]:
+    """End the waivers that hold until a loop is fixed, where the newest releases have none."""
+    if not any(waiver.until_fixed for waiver in options.policy.waivers):
+        return options, ()
+    from distcycle.endings import Newest, end_waivers
+
+    newest = None
+    if library is not None:
+        index = scope.snapshot.index
+        newest = Newest(
+            versions_of=lambda project: library.versions(project, index=index),
+            select=lambda releases: gather(
+                replace(scope, snapshot=releases, request=Request()), library
+            )[0],
+        )
+    policy, notes = end_waivers(options.policy, selection, newest)
+    return replace(options, policy=policy), notes
 
 
 def lint_bazel(

@@ -166,15 +166,13 @@ def _remedies_of(
                 exact=breakers.exact,
                 costs=tuple(_costs_of_cut(kind, pairs, costs)),
             )
-    outside = sorted(
-        {
-            selection.snapshot.packages[edge.target].name
-            for edge in selection.edges
-            if edge.judged
-            and edge.source[0] in component.packages
-            and edge.target not in component.packages
-        }
-    )
+    members = frozenset(component.packages)
+    outside = {
+        selection.snapshot.packages[edge.target].name
+        for index in members
+        for edge in selection.edges_from(index)
+        if edge.judged and edge.target not in members
+    }
     pulled = (
         f"whoever needs one member gets all {len(names)}, "
         f"and the {len(outside)} others that they require"
@@ -259,9 +257,9 @@ def _planned_cut(
     declared = list(_requirements_of(selection, source))
     wheels = {
         edge.artefact.filename: edge.artefact
-        for edge in selection.edges
+        for edge in selection.edges_from(source)
         if edge.judged
-        and (edge.source[0], edge.requirement.name) == (source, name)
+        and edge.requirement.name == name
         and edge.artefact is not None
         and edge.artefact.is_wheel
     }
@@ -318,27 +316,29 @@ def _planned_groups(
 ) -> Iterator[PlannedGroup]:
     """One group for all loops that share a project: no tool admits a name in two groups."""
     packages = selection.snapshot.packages
-    merged: list[tuple[set[NormalizedName], int]] = []
+    merged: list[tuple[set[NormalizedName], set[int], Condition]] = []
     for component in components:
-        names, cells = {packages[i].name for i in component.packages}, component.cells
+        names = {packages[i].name for i in component.packages}
+        indices, cells = set(component.packages), component.cells
         for other in [m for m in merged if not names.isdisjoint(m[0])]:
             merged.remove(other)
-            names, cells = names | other[0], cells | other[1]
-        merged.append((names, cells))
-    for names, cells in sorted(merged, key=lambda group: sorted(group[0])):
+            names, indices, cells = names | other[0], indices | other[1], cells | other[2]
+        merged.append((names, indices, cells))
+    for names, indices, cells in sorted(merged, key=lambda group: min(group[0])):
         yield PlannedGroup(
-            name=_most_required(names, selection),
+            name=_most_required(indices, selection),
             packages=tuple(sorted(names)),
             targets=statements.targets_in(cells),
             condition=statements.condition(cells),
         )
 
 
-def _most_required(names: set[NormalizedName], selection: Selection) -> NormalizedName:
+def _most_required(indices: Iterable[int], selection: Selection) -> NormalizedName:
     packages = selection.snapshot.packages
-    askers: Mapping[NormalizedName, set[NormalizedName]] = {name: set() for name in names}
-    for edge in selection.edges:
-        source, target = packages[edge.source[0]].name, packages[edge.target].name
-        if edge.judged and source in names and target in names:
-            askers[target].add(source)
-    return max(sorted(names), key=lambda name: len(askers[name]))
+    askers: dict[NormalizedName, set[NormalizedName]] = {packages[i].name: set() for i in indices}
+    for index in indices:
+        for edge in selection.edges_from(index):
+            target = packages[edge.target].name
+            if edge.judged and target in askers:
+                askers[target].add(packages[index].name)
+    return max(sorted(askers), key=lambda name: len(askers[name]))

@@ -301,7 +301,8 @@ class Judge:
             where = cells_of_where(waiver.where, self.selection.space)
             if left is not None and not left & where:
                 continue
-            if waiver.until is not None and waiver.until < self.today:
+            is_over = waiver.until is not None and waiver.until < self.today
+            if is_over or waiver.fixed_by:
                 self._expired.add(id(waiver))
                 continue
             self._used.add(id(waiver))
@@ -318,9 +319,10 @@ class Judge:
             absent = [n for n in waiver.packages if not _is_pattern(n) and n not in present]
             label = f"the waiver of {waiver.code} for {', '.join(waiver.packages)}"
             if id(waiver) in self._expired:
-                yield _draft_rule(
-                    "expired-waiver", f"{label} ended on {waiver.until}", waiver.place
-                )
+                ended = f"on {waiver.until}"
+                if waiver.fixed_by:
+                    ended = f"with releases that have no such loop: {waiver.fixed_by}"
+                yield _draft_rule("expired-waiver", f"{label} ended {ended}", waiver.place)
             elif absent:
                 message = f"{label} names what is not in the input: {', '.join(absent)}"
                 yield _draft_rule("unused-waiver", message, waiver.place)

@@ -62,6 +62,25 @@ class Files:
             return Unknown(reason="; ".join(failures))
         return Unknown(reason=f"{project} {version} is not on the index")
 
+    def versions(self, project: NormalizedName) -> tuple[Version, ...] | Unknown:
+        """The versions of a project that the configured indexes have, or why none is known."""
+        found: dict[Version, None] = {}
+        failures: dict[str, None] = {}
+        for index in self._locations.indexes:
+            found.update(self._versions_on(project, index, failures))
+        if found:
+            return tuple(found)
+        return Unknown(reason="; ".join(failures) or f"{project} is not on the index")
+
+    def _versions_on(
+        self, project: NormalizedName, index: Location, failures: dict[str, None]
+    ) -> dict[Version, None]:
+        try:
+            return dict.fromkeys(self._listings.versions(project, index))
+        except MetadataError as error:
+            _note(error, failures)
+            return {}
+
     def _search(
         self, project: NormalizedName, version: Version, indexes: tuple[Location, ...]
     ) -> tuple[dict[str, Artefact], dict[str, None]]:

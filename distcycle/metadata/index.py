@@ -72,6 +72,24 @@ class Listings:
         """
         return self._files(project, version, _Page(index.url, project), wanted)
 
+    def versions(self, project: NormalizedName, index: Location) -> tuple[Version, ...]:
+        """List the versions that an index has of a project.
+
+        Raises:
+            Unreachable: The index does not have the project (status 404), or cannot be asked.
+            MetadataError: The index answers with something else than a page.
+        """
+        page = _Page(index.url, project)
+        with self._guard:
+            lock = self._locks[page]
+        with lock:
+            known = self._read.get(page)
+            if known is None:
+                known = self._listing(page, project, Version("0"), None)
+        if isinstance(known, MetadataError):
+            raise known
+        return known.versions(project)
+
     def in_links(
         self, project: NormalizedName, version: Version, place: Location
     ) -> tuple[Artefact, ...]:

@@ -150,6 +150,19 @@ class Library:
             metadata=MappingProxyType({**facts.metadata, **said}),
         )
 
+    def versions(
+        self, project: NormalizedName, *, index: IndexOptions
+    ) -> tuple[Version, ...] | Unknown:
+        """The versions of a project that the configured indexes have, or why none is known.
+
+        Args:
+            project: The project.
+            index: What the input itself says about where files are.
+        """
+        if self._options.bundle is not None:
+            return Unknown(reason="a bundle does not say which releases there are")
+        return Files(self._listings, self._locations(index)).versions(project)
+
     def fetch(
         self, artefact: Artefact, folder: Path, *, index: IndexOptions, download: bool
     ) -> Path:

@@ -49,6 +49,11 @@ class Listing:
         key = _key(project, version)
         return tuple(load_artefact(record, key) for record in self.files.get(key, ()))
 
+    def versions(self, project: NormalizedName) -> tuple[Version, ...]:
+        """The versions of a project, in page order."""
+        keys = (key.partition(" ") for key in self.files)
+        return tuple(Version(version) for name, _, version in keys if name == project)
+
 
 def list_files(
     files: Iterable[Artefact], *, etag: str | None = None, last_modified: str | None = None

@@ -45,6 +45,7 @@ class Waiver:
         reason: Why the finding is accepted.
         until: The last day on which it holds.
         until_fixed: Whether it ends once a release set without the loop exists.
+        fixed_by: That set, once it was found; ``""`` as long as the waiver holds.
         place: Where it stands.
     """
 
@@ -54,6 +55,7 @@ class Waiver:
     reason: str = ""
     until: date | None = None
     until_fixed: bool = False
+    fixed_by: str = ""
     place: Place
 
 

@@ -132,6 +132,7 @@ class Selection:
     needs: Needs = field(default_factory=lambda: Needs(files={}, metadata=()))
 
     _incoming: dict[int, list[Edge]] | None = field(default=None, init=False, repr=False)
+    _outgoing: dict[int, list[Edge]] | None = field(default=None, init=False, repr=False)
 
     def edges_into(self, target: int) -> Sequence[Edge]:
         """The live edges to a package, in the order of all edges."""
@@ -140,3 +141,11 @@ class Selection:
             for edge in self.edges:
                 self._incoming[edge.target].append(edge)
         return self._incoming.get(target, ())
+
+    def edges_from(self, source: int) -> Sequence[Edge]:
+        """The live edges from a package and its extras, in the order of all edges."""
+        if self._outgoing is None:
+            self._outgoing = defaultdict(list)
+            for edge in self.edges:
+                self._outgoing[edge.source[0]].append(edge)
+        return self._outgoing.get(source, ())
