@@ -562,10 +562,22 @@ def explain_packages(
             near = get_close_matches(name, sorted(known), 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise InputError(f"no package {name!r} in it{hint}", path=scope.snapshot.path)
-    selection, _ = gather(scope, library)
+    selection = _gather_within_limits(scope, library)
     rows = [row_of(profile.target) for profile in selection.space.named]
     explanations = explain(selection, wanted, max_cycles=100)
     return "\n".join(render_explanation(e, rows, view or View()) for e in explanations)
+
+
+def _gather_within_limits(scope: Scope, library: Library | None) -> Selection:
+    """Select on every environment, or on the named targets where loops differ in too many ways."""
+    selection, facts = gather(scope, library)
+    names = [package.name for package in scope.snapshot.packages]
+    try:
+        find_components(selection.edges, names, selection.space.full, max_cycles=1)
+    except TooManySets:
+        space = scope.listed(scope.targets).space(facts)
+        return select(scope.snapshot, space, facts, scope.request)
+    return selection
 
 
 def find_fixes(
@@ -587,7 +599,7 @@ def find_fixes(
     from distcycle.verdicts import apply_cuts
 
     scope = replace(scope, words=words_of_rules(policy, None))
-    selection, _ = gather(scope, library)
+    selection = _gather_within_limits(scope, library)
     names = [package.name for package in scope.snapshot.packages]
     found = find_components(selection.edges, names, selection.space.full, max_cycles=100)
     cut = apply_cuts(selection, found, policy.cuts, 100)

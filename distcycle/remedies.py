@@ -306,9 +306,12 @@ def _plain(requirement: Requirement) -> str:
     """A requirement as declared; what a lock lists under an extra gets its marker."""
     if requirement.extra is None:
         return requirement.text
-    text, separator, marker = requirement.text.partition(";")
     extra = f'extra == "{requirement.extra}"'
-    return f"{text.strip()} ; ({marker.strip()}) and {extra}" if separator else f"{text} ; {extra}"
+    if requirement.marker is None:
+        return f"{requirement.text} ; {extra}"
+    # A URL may hold a semicolon of its own; a marker's is the last.
+    text, _, marker = requirement.text.rpartition(";")
+    return f"{text.strip()} ; ({marker.strip()}) and {extra}"
 
 
 def _planned_groups(

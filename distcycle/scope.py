@@ -17,7 +17,7 @@ from distcycle.markers import (
     whole_space,
 )
 from distcycle.model import Facts, Snapshot
-from distcycle.selection import Request, find_choices
+from distcycle.selection import MOST_CHOICES, Request, find_choices
 from distcycle.targets import (
     PLATFORMS,
     Target,
@@ -57,14 +57,21 @@ class Scope:
         Args:
             facts: What is known of the input's artefacts.
         """
-        if self.whole:
-            try:
-                return self._whole(facts)
-            except TooManyCells as error:
-                space = self._listed(self.targets)
-                space.note = f"{error}; judged on the named targets only"
-                return space
-        return self._listed(self.targets)
+        space = self._space(facts)
+        if len(find_choices(self.snapshot, self.request)) >= MOST_CHOICES:
+            alternatives = f"only {MOST_CHOICES} alternatives of conflicting extras were judged"
+            space.note = "; ".join(filter(None, (space.note, alternatives)))
+        return space
+
+    def _space(self, facts: Facts) -> Space:
+        if not self.whole:
+            return self._listed(self.targets)
+        try:
+            return self._whole(facts)
+        except TooManyCells as error:
+            space = self._listed(self.targets)
+            space.note = f"{error}; judged on the named targets only"
+            return space
 
     def listed(self, targets: Sequence[Target]) -> Scope:
         """The same input on these targets and nothing else."""
@@ -141,7 +148,13 @@ def choose_targets(
     """
     if snapshot.environment is not None and not platforms and not python_versions:
         return (_target_of(snapshot.environment),)
-    targets = make_targets(platforms, python_versions, admits=snapshot.requires_python)
+    try:
+        targets = make_targets(platforms, python_versions, admits=snapshot.requires_python)
+    except TargetError:
+        if platforms or python_versions:
+            raise
+        # The input is for no Python that is known: every environment can be judged all the same.
+        return ()
     if platforms or not snapshot.environments:
         return targets
     space = Space.of_targets(targets)

@@ -89,7 +89,7 @@ class _Page:
         for component in shown:
             yield ""
             yield from self._component(component)
-        if shown:
+        if shown and self.report.targets:
             yield ""
             yield from self._table(shown)
         yield from self._findings()
@@ -205,7 +205,8 @@ class _Page:
             yield from self._wrap(f"{entry.path}: {count(entry.packages, 'package')}")
         named = ", ".join(_platforms(self.report.targets))
         if self.report.whole:
-            yield from self._wrap(f"judged on every environment; named: {named}")
+            named = f"; named: {named}" if named else ""
+            yield from self._wrap(f"judged on every environment{named}")
         else:
             yield from self._wrap(f"judged on {named}")
         for note in self.report.notes:

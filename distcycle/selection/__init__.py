@@ -8,9 +8,10 @@ lock's tool installs.
 
 from distcycle.selection.flow import flow_along, select
 from distcycle.selection.records import Edge, Node, Offer, Request, Selection, Unmet
-from distcycle.selection.roots import find_choices, find_roots, may_hold
+from distcycle.selection.roots import MOST_CHOICES, find_choices, find_roots, may_hold
 
 __all__ = [
+    "MOST_CHOICES",
     "Edge",
     "Node",
     "Offer",

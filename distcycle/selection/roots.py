@@ -13,9 +13,9 @@ from distcycle.markers import Atom, Expression, UnreadableMarker, parse_expressi
 from distcycle.model import Extra, Requirement, Root, Snapshot
 from distcycle.selection.records import Request
 
-__all__ = ["find_choices", "find_roots", "is_requested", "may_hold"]
+__all__ = ["MOST_CHOICES", "find_choices", "find_roots", "is_requested", "may_hold"]
 
-_MOST_CHOICES = 64
+MOST_CHOICES = 64
 
 
 def is_requested(root: Root, request: Request) -> bool:
@@ -43,7 +43,7 @@ def find_choices(snapshot: Snapshot, request: Request) -> tuple[frozenset[str], 
         wanted = sorted(asked.intersection(conflict))
         options.append(wanted or [""])
     free = asked.difference(*snapshot.conflicts)
-    picks = itertools.islice(itertools.product(*options), _MOST_CHOICES)
+    picks = itertools.islice(itertools.product(*options), MOST_CHOICES)
     return tuple(dict.fromkeys(frozenset({*free, *pick} - {""}) for pick in picks))
 
 
