@@ -99,6 +99,8 @@ def test_pkg_info_of_a_zip() -> None:
         (b"", "demo-1.0.zip", "not a readable source distribution"),
         (b"", "demo-1.0.egg", "neither a wheel nor a source distribution"),
     ],
+    # A gzip file holds its time: without a name of its own, the case has another in each process.
+    ids=["without PKG-INFO", "not gzip", "empty tar", "empty zip", "egg"],
 )
 def test_source_distributions_that_are_refused(data: bytes, filename: str, problem: str) -> None:
     with pytest.raises(MetadataError, match=problem):
