@@ -693,6 +693,8 @@ def read_text(path: str) -> str:
 def write_text(path: str, text: str) -> None:
     """Write a file whole or not at all: to a temporary name beside it, then renamed.
 
+    What a link points at is written, and the link stays; a device or a pipe is written to.
+
     Raises:
         InputError: It cannot be written.
     """
@@ -701,6 +703,10 @@ def write_text(path: str, text: str) -> None:
     place = Path(path)
     temporary = None
     try:
+        if place.exists() and not place.is_file():
+            place.write_text(text, encoding="utf-8", newline="\n")
+            return
+        place = Path(os.path.realpath(place))
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", newline="\n", dir=place.parent, prefix=".", delete=False
         ) as file:

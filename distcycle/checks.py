@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from packaging.utils import NormalizedName
 
@@ -63,6 +65,26 @@ def find_all(selection: Selection) -> Iterator[Draft]:
         yield Draft(
             code="edges-unknown",
             message=f"{describe_package(package)}: requirements unknown: {reason}",
+            packages=(package.name,),
+            cells=cells,
+            place=package.place,
+        )
+    yield from _find_missed(selection)
+
+
+def _find_missed(selection: Selection) -> Iterator[Draft]:
+    """Find packages whose METADATA could not be fetched, so that something less is believed."""
+    for index in sorted(selection.offers):
+        missed = [o for o in selection.offers[index] if o.missed and o.requirements is not None]
+        cells = selection.reached.get((index, ""), 0) & reduce(or_, (o.cells for o in missed), 0)
+        if not cells:
+            continue
+        package = selection.snapshot.packages[index]
+        believed = "the lock is" if missed[0].origin == "lock" else "'# via' comments are"
+        yield Draft(
+            code="edges-unknown",
+            message=f"{describe_package(package)}: {believed} believed, for no METADATA could be "
+            f"had: {missed[0].unknown}",
             packages=(package.name,),
             cells=cells,
             place=package.place,

@@ -509,3 +509,45 @@ def test_codes_refuses_an_unknown_one(distcycle: Run) -> None:
     assert errors(distcycle("codes", "extracycle")) == [
         "unknown code 'extracycle'; did you mean 'extra-cycle'?"
     ]
+
+
+def test_what_an_output_points_at_is_written_and_not_replaced(
+    distcycle: Run, lock: Path, wheels: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.json"
+    kept.write_text("before")
+    link = tmp_path / "link.json"
+    link.symlink_to(kept)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        offline = ("--no-index", "--find-links", wheels, *HERE)
+        outputs = (f"--format=json:{link}", f"--format=sarif:{pipe}")
+        done = distcycle("audit", lock, *offline, *outputs)
+        assert done.returncode == 1, done.stderr
+        assert os.read(reader, 1) == b"{"
+    finally:
+        os.close(reader)
+    assert link.is_symlink()
+    assert json.loads(kept.read_text())["summary"]["components"] == 1
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("seconds", ["0", "nan", "inf", "1e10"])
+def test_a_timeout_is_a_number_of_seconds_that_clocks_hold(
+    distcycle: Run, lock: Path, seconds: str
+) -> None:
+    done = distcycle("audit", lock, "--timeout", seconds)
+    assert done.returncode == 2
+    assert "--timeout: expected a number above 0, at most 86400" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_index_that_is_down_is_not_clean(distcycle: Run, lock: Path) -> None:
+    lock.write_text(VIA.replace("    # via egg\n", ""))
+    nowhere = ("--index-url", "http://127.0.0.1:9/simple", "--retries", "0", "--no-cache", *HERE)
+    done = distcycle("audit", lock, *nowhere)
+    assert done.returncode == 0, done.stderr
+    assert "'# via' comments are believed" in done.stdout
+    assert distcycle("audit", lock, *nowhere, "--fail-on-unknown").returncode == 1

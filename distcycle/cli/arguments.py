@@ -445,6 +445,10 @@ def _names(text: str) -> tuple[str, ...]:
     return () if names == ("tier1",) else names
 
 
+# A day. Sockets take no number of seconds that a clock cannot hold.
+_LONGEST_SILENCE = 86_400
+
+
 def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
@@ -454,6 +458,6 @@ def _positive(text: str) -> int:
 
 def _seconds(text: str) -> float:
     value = float(text)
-    if not value > 0:
-        raise ValueError
+    if not 0 < value <= _LONGEST_SILENCE:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, at most {_LONGEST_SILENCE}")
     return value

@@ -73,7 +73,8 @@ class Offers:
     def _by_file(self, index: int) -> Iterator[Offer]:
         files = self._files_of(self._snapshot.packages[index])
         if isinstance(files, Unknown):
-            yield self._second_best(index, self._space.full, files.reason)
+            is_listed = self._snapshot.packages[index].source == "registry"
+            yield self._second_best(index, self._space.full, files.reason, missed=is_listed)
             return
         choices = self.choices[index] = choose(files, self._space)
         for choice in choices:
@@ -91,7 +92,8 @@ class Offers:
             return
         metadata = self._facts.metadata.get(artefact.identity, Unknown(reason="not asked for yet"))
         if isinstance(metadata, Unknown):
-            yield self._second_best(index, cells, f"{artefact.filename}: {metadata.reason}")
+            reason = f"{artefact.filename}: {metadata.reason}"
+            yield self._second_best(index, cells, reason, missed=True)
             return
         # Indexes repeat Requires-Python beside each file; most locks do not.
         admitted = cells & self._space.python(metadata.requires_python)
@@ -108,14 +110,16 @@ class Offers:
         origin: Origin = "wheel" if artefact.is_wheel else "sdist"
         yield Offer(self._amend(package, metadata.requires), admitted, origin, artefact)
 
-    def _second_best(self, index: int, cells: Condition, reason: str) -> Offer:
+    def _second_best(
+        self, index: int, cells: Condition, reason: str, *, missed: bool = False
+    ) -> Offer:
         """What serves where no METADATA can be had: the lock's edges, else ``# via`` comments."""
         package = self._snapshot.packages[index]
         if package.requirements is not None:
-            return Offer(package.requirements, cells, "lock", None, reason)
+            return Offer(package.requirements, cells, "lock", None, reason, missed)
         if self._via is not None:
-            return Offer(self._via.get(package.name, ()), cells, "via", None, reason)
-        return Offer(None, cells, "lock", None, reason)
+            return Offer(self._via.get(package.name, ()), cells, "via", None, reason, missed)
+        return Offer(None, cells, "lock", None, reason, missed)
 
     def _files_of(self, package: Package) -> tuple[Artefact, ...] | Unknown:
         """The files of a package, by the input or else by an index."""

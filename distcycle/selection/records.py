@@ -44,6 +44,7 @@ class Offer:
         origin: Who says so.
         artefact: The file that says so.
         unknown: Why no METADATA could be had, and so something less serves, or nothing.
+        missed: Whether a file or an index should have told, and could not be had.
         lack: Why nothing can be installed there, and so nothing is required.
         pythons: The versions of Python that the package is for, when that is what is lacking.
     """
@@ -53,6 +54,7 @@ class Offer:
     origin: Origin
     artefact: Artefact | None = None
     unknown: str = ""
+    missed: bool = False
     lack: Lack | None = None
     pythons: tuple[str, ...] = ()
 
