@@ -58,16 +58,20 @@ def _cut(plan: Plan, cut: PlannedCut) -> Iterator[str]:
     yield f"requires = {quote(cut.requires)}"
     if cut.condition:
         yield f"marker = {quote(cut.condition)}"
-    elif cut.condition is None and cut.targets:
-        yield f"platforms = {_array(_platforms(cut))}"
+    elif platforms := _platforms(cut) if cut.condition is None else []:
+        yield f"platforms = {_array(platforms)}"
     if cut.extra is not None:
         yield f"move-to-extra = {quote(cut.extra)}"
     yield f"reason = {quote(f'it opens the loop of {_named(members_of(plan, cut))}')}"
 
 
 def _platforms(cut: PlannedCut) -> list[str]:
-    """Platforms of targets, which are named by Python and platform."""
-    return sorted({target.partition("-")[2] for target in cut.targets})
+    """Platforms of targets, which are named by Python and platform; none where one has no name.
+
+    The target of an environment is named as the platform that it is like, and ``@environment``.
+    """
+    platforms = {target.partition("-")[2].partition("@")[0] for target in cut.targets}
+    return [] if "" in platforms else sorted(platforms)
 
 
 def _group(group: PlannedGroup) -> Iterator[str]:

@@ -35,6 +35,19 @@ def test_where_only_targets_were_judged_a_cut_names_their_platforms(plan: Plan) 
     assert policy.check(judged, policy.emit(judged)) == ()
 
 
+@pytest.mark.parametrize(
+    ("target", "platforms"),
+    [("cp311-linux_x86_64@environment", ("linux_x86_64",)), ("environment", ())],
+)
+def test_an_environment_is_limited_to_a_platform_that_policies_know(
+    plan: Plan, target: str, platforms: tuple[str, ...]
+) -> None:
+    judged = replace(plan, cuts=(replace(FROM_TORCH, condition=None, targets=(target,)),))
+    [cut] = parse_policy(policy.emit(judged), path="distcycle.toml").cuts
+    assert cut.where.platforms == platforms
+    assert policy.check(judged, policy.emit(judged)) == ()
+
+
 def test_groups_are_read_back_where_there_is_no_cut() -> None:
     plan = make_plan(groups=(TORCH, make_group("a", "b", "c", "d", "e", "f")))
     read = parse_policy(policy.emit(plan), path="distcycle.toml")
