@@ -22,6 +22,7 @@ __all__ = [
     "Extra",
     "Facts",
     "IndexOptions",
+    "LONGEST_SILENCE_S",
     "Metadata",
     "Needs",
     "Origin",
@@ -254,6 +255,10 @@ class Problem:
     message: str
     package: NormalizedName | None = None
     place: Place
+
+
+# A day. A socket refuses a number of seconds that its clock cannot hold.
+LONGEST_SILENCE_S = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -445,10 +445,6 @@ def _names(text: str) -> tuple[str, ...]:
     return () if names == ("tier1",) else names
 
 
-# A day. Sockets take no number of seconds that a clock cannot hold.
-_LONGEST_SILENCE = 86_400
-
-
 def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
@@ -457,7 +453,9 @@ def _positive(text: str) -> int:
 
 
 def _seconds(text: str) -> float:
+    from distcycle.model import LONGEST_SILENCE_S
+
     value = float(text)
-    if not 0 < value <= _LONGEST_SILENCE:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, at most {_LONGEST_SILENCE}")
+    if not 0 < value <= LONGEST_SILENCE_S:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, at most {LONGEST_SILENCE_S}")
     return value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import configparser
 import importlib
+import math
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from distcycle.errors import InputError
+from distcycle.model import LONGEST_SILENCE_S
 
 __all__ = ["PipSettings", "config_files", "read_pip_settings"]
 
@@ -152,8 +154,12 @@ def _boolean(name: str, value: str) -> bool:
 
 def _seconds(name: str, value: str) -> float:
     try:
-        return float(value)
+        seconds = float(value)
     except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds <= LONGEST_SILENCE_S:
         raise InputError(
-            f"pip's setting {name}: expected a number of seconds, found {value!r}"
-        ) from None
+            f"pip's setting {name}: expected a number of seconds, at most {LONGEST_SILENCE_S}, "
+            f"found {value!r}"
+        )
+    return seconds

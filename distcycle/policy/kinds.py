@@ -262,19 +262,16 @@ def integer_kind(least: int, most: int | None = None) -> Kind:
     return Kind(noun=noun, read=read, schema={"type": "integer", **bounds})
 
 
-def number_kind() -> Kind:
-    """The kind of numbers above 0."""
-    noun = "a number above 0"
+def number_kind(most: int) -> Kind:
+    """The kind of numbers above 0, up to a bound that is included."""
+    noun = f"a number above 0, at most {most}"
 
     def read(value: object) -> float:
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise _refusal(noun, value)
-        if not 0 < value < _LARGEST:
+        if not 0 < value <= most:
             raise _refusal(noun, value)
         return float(value)
 
-    return Kind(noun=noun, read=read, schema={"type": "number", "exclusiveMinimum": 0})
-
-
-# Beyond it, an integer of TOML is no float.
-_LARGEST = 1e300
+    schema = {"type": "number", "exclusiveMinimum": 0, "maximum": most}
+    return Kind(noun=noun, read=read, schema=schema)

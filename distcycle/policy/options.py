@@ -6,6 +6,7 @@ policy, and ``--allow``, ``--warn`` and ``--deny`` have a table of their own.
 
 from __future__ import annotations
 
+from distcycle.model import LONGEST_SILENCE_S
 from distcycle.policy.keys import Key
 from distcycle.policy.kinds import BOOLEAN, TEXT, integer_kind, number_kind, word_kind
 
@@ -181,7 +182,7 @@ OPTIONS: tuple[Key, ...] = (
     ),
     Key(
         name="timeout",
-        kind=number_kind(),
+        kind=number_kind(LONGEST_SILENCE_S),
         meaning="How long to wait for an index that says nothing, in seconds.",
         example="15",
         default="as pip is configured, else 15",

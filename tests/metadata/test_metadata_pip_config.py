@@ -72,6 +72,8 @@ def test_environment_wins_and_empty_is_unset(tmp_path: Path) -> None:
     [
         ({"PIP_NO_INDEX": "perhaps"}, "no-index: expected true or false"),
         ({"PIP_TIMEOUT": "long"}, "timeout: expected a number"),
+        ({"PIP_TIMEOUT": "nan"}, "timeout: expected a number"),
+        ({"PIP_TIMEOUT": "1e10"}, "timeout: expected a number of seconds, at most 86400"),
     ],
 )
 def test_bad_values_are_refused(environ: dict[str, str], problem: str) -> None:
