@@ -62,14 +62,18 @@ def find_all(selection: Selection) -> Iterator[Draft]:
     yield from _find_lacks(selection)
     for index, (reason, cells) in find_unknown(selection).items():
         package = selection.snapshot.packages[index]
-        yield Draft(
-            code="edges-unknown",
-            message=f"{describe_package(package)}: requirements unknown: {reason}",
-            packages=(package.name,),
-            cells=cells,
-            place=package.place,
-        )
+        yield _edges_unknown(package, f"requirements unknown: {reason}", cells)
     yield from _find_missed(selection)
+
+
+def _edges_unknown(package: Package, problem: str, cells: Condition) -> Draft:
+    return Draft(
+        code="edges-unknown",
+        message=f"{describe_package(package)}: {problem}",
+        packages=(package.name,),
+        cells=cells,
+        place=package.place,
+    )
 
 
 def _find_missed(selection: Selection) -> Iterator[Draft]:
@@ -79,16 +83,9 @@ def _find_missed(selection: Selection) -> Iterator[Draft]:
         cells = selection.reached.get((index, ""), 0) & reduce(or_, (o.cells for o in missed), 0)
         if not cells:
             continue
-        package = selection.snapshot.packages[index]
         believed = "the lock is" if missed[0].origin == "lock" else "'# via' comments are"
-        yield Draft(
-            code="edges-unknown",
-            message=f"{describe_package(package)}: {believed} believed, for no METADATA could be "
-            f"had: {missed[0].unknown}",
-            packages=(package.name,),
-            cells=cells,
-            place=package.place,
-        )
+        problem = f"{believed} believed, for no METADATA could be had: {missed[0].unknown}"
+        yield _edges_unknown(selection.snapshot.packages[index], problem, cells)
 
 
 def find_unknown(selection: Selection) -> dict[int, tuple[str, Condition]]:

@@ -34,20 +34,18 @@ from distcycle.errors import MetadataError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["METADATA_LIMIT_BYTES", "name_and_version", "read_sdist", "read_wheel"]
+__all__ = ["HOSTILE_ZIP", "METADATA_LIMIT_BYTES", "name_and_version", "read_sdist", "read_wheel"]
 
 METADATA_LIMIT_BYTES = 8 * 2**20
 _MEMBERS_LIMIT = 250_000
 _UNPACKED_LIMIT_BYTES = 512 * 2**20
-_HOSTILE = (
+# What the standard library raises on archives that are damaged or made to harm.
+HOSTILE_ZIP = (
     zipfile.BadZipFile,
-    tarfile.TarError,
     zlib.error,
     lzma.LZMAError,
     struct.error,
     EOFError,
-    OSError,
-    KeyError,
     IndexError,
     ValueError,
     OverflowError,
@@ -55,6 +53,7 @@ _HOSTILE = (
     RuntimeError,
     MemoryError,
 )
+_HOSTILE = (*HOSTILE_ZIP, tarfile.TarError, OSError, KeyError)
 
 
 def name_and_version(filename: str) -> tuple[NormalizedName, Version] | None:

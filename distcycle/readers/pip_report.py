@@ -39,23 +39,11 @@ from distcycle.readers.entries import (
 from distcycle.readers.fields import Fields, parse_json
 from distcycle.readers.references import parse_digest, parse_reference, without_credentials
 from distcycle.requirements import parse_requirement
+from distcycle.targets import MARKER_VARIABLES
 
 __all__ = ["read"]
 
 _KNOWN_VERSIONS = ("0", "1")
-_MARKER_VARIABLES = (
-    "implementation_name",
-    "implementation_version",
-    "os_name",
-    "platform_machine",
-    "platform_python_implementation",
-    "platform_release",
-    "platform_system",
-    "platform_version",
-    "python_full_version",
-    "python_version",
-    "sys_platform",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +102,7 @@ def _read_environment(top: Fields) -> Mapping[str, str] | None:
     if "environment" not in top:
         return None
     environment = top.table("environment")
-    return {name: environment.need(name, str) for name in _MARKER_VARIABLES}
+    return {name: environment.need(name, str) for name in MARKER_VARIABLES}
 
 
 def _read_entries(top: Fields, key: str, problems: Problems) -> Iterator[_Entry]:

@@ -31,26 +31,13 @@ from distcycle.readers.references import (
     without_credentials,
 )
 from distcycle.requirements import parse_marker, parse_requirement, parse_specifier
+from distcycle.targets import MARKER_VARIABLES
 
 __all__ = ["read"]
 
 _KNOWN_SPEC = 6
 _DEFAULT = "default"
 _REPOSITORIES = ("git", "hg", "svn", "bzr")
-# A Pipfile may give each variable of a marker a key of its own, and the lock repeats it.
-_MARKER_KEYS = (
-    "implementation_name",
-    "implementation_version",
-    "os_name",
-    "platform_machine",
-    "platform_python_implementation",
-    "platform_release",
-    "platform_system",
-    "platform_version",
-    "python_full_version",
-    "python_version",
-    "sys_platform",
-)
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<bare>\w+))")
 
 
@@ -194,7 +181,8 @@ def _read_requirement(
 
 
 def _read_marker(entry: Fields) -> str:
-    clauses = [f"{key} {value}" for key in _MARKER_KEYS if (value := entry.get(key, str))]
+    # A Pipfile may give each variable of a marker a key of its own, and the lock repeats it.
+    clauses = [f"{key} {value}" for key in MARKER_VARIABLES if (value := entry.get(key, str))]
     if written := entry.get("markers", str):
         clauses.append(f"({written})" if clauses else written)
     return " and ".join(clauses)

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-import lzma
 import re
 import stat
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +30,7 @@ from packaging.utils import (
 from packaging.version import InvalidVersion, Version
 
 from distcycle.errors import InputError
+from distcycle.metadata.archive import HOSTILE_ZIP
 from distcycle.metadata.core import parse_metadata
 from distcycle.wheelwork.edits import Header, split_headers
 from distcycle.wheelwork.zips import extra_fields
@@ -49,19 +47,6 @@ _UNICODE_PATH = 0x7075
 _DRIVE = re.compile(r"[A-Za-z]:")
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]*\Z")
 _SIGNATURES = ("RECORD.jws", "RECORD.p7s")
-_HOSTILE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    IndexError,
-    ValueError,
-    OverflowError,
-    NotImplementedError,
-    RuntimeError,
-    MemoryError,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +143,7 @@ def naming(path: Path) -> Iterator[None]:
 def _hostile(key: str | None = None) -> Iterator[None]:
     try:
         yield
-    except _HOSTILE as error:
+    except HOSTILE_ZIP as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputError(f"not a readable wheel: {said}", key=key) from None
 
