@@ -14,6 +14,7 @@ import networkx as nx
 import pytest
 import tomli
 from case_files import CaseLibrary
+from corpus import CORPUS, needs_corpus
 from marker_samples import TABLE, holds
 from packaging.markers import Marker
 from packaging.utils import canonicalize_name
@@ -35,11 +36,7 @@ from distcycle.targets import Target
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT / "sample_locks"
 BUNDLE = ROOT / "tests" / "data" / "torch-2.0.bundle.json"
-CORPUS = ROOT.parent / "shared" / "corpus"
 
-needs_corpus = pytest.mark.skipif(
-    not CORPUS.is_dir(), reason=f"no corpus of real files at {CORPUS}: their conditions not checked"
-)
 LOCK = Request(edges="lock")
 
 

@@ -6,12 +6,12 @@ that knows no marker and no root.
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
+from corpus import CORPUS, needs_corpus, read_rows
 
 from distcycle import api
 from distcycle.errors import InputError
@@ -21,13 +21,9 @@ from distcycle.readers import READERS, Document, find_reader
 from distcycle.selection import Request
 
 ROOT = Path(__file__).resolve().parents[1]
-CORPUS = ROOT.parent / "shared" / "corpus"
 SAMPLES = ROOT / "sample_locks"
 CUTS = 50
 
-needs_corpus = pytest.mark.skipif(
-    not CORPUS.is_dir(), reason=f"no corpus of real files at {CORPUS}: nothing compared with it"
-)
 # Many have names of our own, and the oldest formats cannot be told by their content.
 KINDS = {
     "json": "pip-report",
@@ -68,11 +64,7 @@ DIFFERENT = {
 @cache
 def expected() -> dict[str, frozenset[frozenset[str]] | None]:
     """For each file the member sets of its loops; None where it carries no edges."""
-    if not CORPUS.is_dir():
-        return {}
-    with (CORPUS / "EXPECTED.tsv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    return {row["file"]: parse_loops(row["cycles seen by a name-level scan"]) for row in rows}
+    return {row[0]: parse_loops(row[2]) for row in read_rows()}
 
 
 def parse_loops(text: str | None) -> frozenset[frozenset[str]] | None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 import pytest
 import tomli
+from corpus import CORPUS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from distcycle.lines import find_lines
-
-CORPUS = Path(__file__).resolve().parents[1].parent / "shared" / "corpus"
 
 TOML = '''\
 # comment with [brackets] and "quotes

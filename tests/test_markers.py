@@ -7,25 +7,12 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marker_samples import LINUX
 from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
 from packaging.specifiers import SpecifierSet
 
 from distcycle.markers import Space, UnreadableMarker, atoms_of, parse_expression
 from distcycle.targets import MARKER_VARIABLES, Target, custom_target, make_targets
-
-LINUX = {
-    "implementation_name": "cpython",
-    "implementation_version": "3.12.4",
-    "os_name": "posix",
-    "platform_machine": "x86_64",
-    "platform_python_implementation": "CPython",
-    "platform_release": "6.1.0-13-amd64",
-    "platform_system": "Linux",
-    "platform_version": "#1 SMP",
-    "python_full_version": "3.12.4",
-    "python_version": "3.12",
-    "sys_platform": "linux",
-}
 
 
 def place(**values: str) -> Target:

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from corpus import CORPUS, needs_corpus
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +13,6 @@ from distcycle.model import Artefact, Metadata, Package, Snapshot
 from distcycle.readers import Document
 from distcycle.readers.pip_report import read
 
-CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
 ENVIRONMENT = {
     "implementation_name": "cpython",
     "implementation_version": "3.12.3",
@@ -268,7 +267,7 @@ def test_any_truncation_is_refused() -> None:
     assert all(isinstance(answer, str) for answer in answers)
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real files is not here")
+@needs_corpus
 def test_real_files() -> None:
     empty = snapshot((CORPUS / "json" / "pip-report-empty.json").read_bytes())
     assert (empty.packages, empty.problems) == ((), ())

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
+from corpus import CORPUS, needs_corpus
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +14,6 @@ from distcycle.model import Artefact, IndexOptions, Package, Snapshot
 from distcycle.readers import Document
 from distcycle.readers.pipfile_lock import read
 
-CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
 SOURCES = [
     {"name": "main", "url": "https://pypi.example/simple", "verify_ssl": True},
     {"name": "own", "url": "https://${USER}:$PASSWORD@own.example/simple"},
@@ -312,7 +311,7 @@ def test_any_truncation_is_refused() -> None:
     assert all(isinstance(answer, str) for answer in answers)
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real files is not here")
+@needs_corpus
 @pytest.mark.parametrize(
     ("name", "entries", "packages"),
     [

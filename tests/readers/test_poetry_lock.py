@@ -4,10 +4,10 @@ import contextlib
 import re
 import textwrap
 from collections.abc import Callable
-from pathlib import Path
 
 import networkx as nx
 import pytest
+from corpus import CORPUS, needs_corpus, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
@@ -17,8 +17,6 @@ from distcycle.errors import InputError, UnsupportedLockVersion
 from distcycle.model import Package, Place, Requirement, Snapshot
 from distcycle.readers import Document, find_reader
 from distcycle.readers.poetry_lock import read
-
-CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
 
 METADATA = """
 [metadata]
@@ -537,15 +535,11 @@ def read_or_refuse(data: bytes) -> None:
 
 
 def corpus_rows() -> list[tuple[str, str, str]]:
-    table = CORPUS / "EXPECTED.tsv"
-    if not table.is_file():
-        return []
-    rows = [line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()]
-    good = [r for r in rows if r[0].startswith("poetry/") and "NEGATIVE" not in r[3]]
+    good = [r for r in read_rows("poetry") if "NEGATIVE" not in r[3]]
     return sorted({(r[0], r[1], r[2]) for r in good})
 
 
-@pytest.mark.skipif(not corpus_rows(), reason="the corpus of real locks is not beside the clone")
+@needs_corpus
 @pytest.mark.parametrize(("name", "count", "cycles"), corpus_rows())
 def test_corpus_agrees_with_an_independent_scan(name: str, count: str, cycles: str) -> None:
     snapshot = read(Document(path=name, data=(CORPUS / name).read_bytes()))

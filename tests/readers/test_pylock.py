@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from corpus import CORPUS, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.markers import Marker
@@ -15,8 +15,6 @@ from distcycle.errors import InputError, UnsupportedLockVersion
 from distcycle.model import Package, Place, Snapshot
 from distcycle.readers import Document, find_reader
 from distcycle.readers.pylock import read
-
-CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
 
 
 def read_text(text: str) -> Snapshot:
@@ -246,13 +244,7 @@ def test_truncated_samples_are_read_or_refused() -> None:
 
 
 def corpus() -> list[tuple[Path, int, str]]:
-    table = CORPUS / "EXPECTED.tsv"
-    if not table.exists():
-        return []
-    rows = csv.reader(
-        table.read_text(encoding="utf-8").splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE
-    )
-    return [(CORPUS / row[0], int(row[1]), row[2]) for row in rows if row[0].startswith("pylock/")]
+    return [(CORPUS / row[0], int(row[1]), row[2]) for row in read_rows("pylock")]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
+from corpus import CORPUS, needs_corpus, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,8 +11,6 @@ from distcycle.errors import InputError
 from distcycle.model import Artefact, IndexOptions, Package, Snapshot
 from distcycle.readers import Document
 from distcycle.readers.requirements import read
-
-CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
 
 
 def snapshot(
@@ -487,11 +485,7 @@ DIFFERENT = {
 
 
 def expected() -> dict[str, int]:
-    table = CORPUS / "EXPECTED.tsv"
-    if not table.exists():
-        return {}
-    rows = [line.split("\t") for line in table.read_text("utf-8").splitlines()]
-    return {row[0].partition("/")[2]: int(row[1]) for row in rows if row[0].startswith("req/")}
+    return {row[0].partition("/")[2]: int(row[1]) for row in read_rows("req")}
 
 
 def read_corpus(name: str) -> Snapshot:
@@ -503,14 +497,14 @@ def read_corpus(name: str) -> Snapshot:
     return read(Document(path=name, data=data, beside=beside))
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real files is not here")
+@needs_corpus
 def test_real_files_have_the_expected_packages() -> None:
     counts = {name: len(read_corpus(name).packages) for name in expected() if name not in DIFFERENT}
     assert len(counts) == 20
     assert counts == {name: expected()[name] for name in counts}
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real files is not here")
+@needs_corpus
 def test_real_files_that_differ() -> None:
     assert len(read_corpus("emmet-torch-triton-10cycle.txt").packages) == 150
     assert len(read_corpus("home-assistant-2016-requirements_all.txt").packages) == 163
@@ -518,7 +512,7 @@ def test_real_files_that_differ() -> None:
         read_corpus("neg-pip-docs-prose-requirements.txt")
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of real files is not here")
+@needs_corpus
 @pytest.mark.parametrize(
     ("name", "project", "via"),
     [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import networkx as nx
 import pytest
+from corpus import CORPUS, read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +18,6 @@ from distcycle.readers import Document, find_reader
 from distcycle.readers.uv_lock import read
 
 DATA = Path(__file__).parent / "data" / "uv"
-CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
 
 ONE = """\
 version = 1
@@ -271,13 +270,8 @@ def test_truncated_samples_are_read_or_refused(sample: str) -> None:
 
 
 def corpus(folder: str) -> Iterator[tuple[Path, int, str]]:
-    table = CORPUS / "EXPECTED.tsv"
-    if not table.exists():
-        return
-    with table.open(newline="", encoding="utf-8") as lines:
-        for name, count, cycles, *_notes in csv.reader(lines, delimiter="\t", quotechar=None):
-            if name.startswith(f"{folder}/"):
-                yield CORPUS / name, int(count), cycles
+    for name, count, cycles, *_notes in read_rows(folder):
+        yield CORPUS / name, int(count), cycles
 
 
 def scan(snapshot: Snapshot) -> set[str]:

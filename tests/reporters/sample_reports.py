@@ -10,10 +10,9 @@ from pathlib import Path
 from distcycle.findings import Report
 from distcycle.reporters.saved import parse_report
 
-__all__ = ["CORPUS", "ROOT", "airflow", "sphinx", "torch"]
+__all__ = ["ROOT", "airflow", "sphinx", "torch"]
 
 ROOT = Path(__file__).resolve().parents[2]
-CORPUS = ROOT.parent / "shared" / "corpus"
 _FACTS = ("--offline", "--bundle", "tests/data/torch-2.0.bundle.json")
 
 

@@ -21,10 +21,11 @@ from pathlib import Path
 
 import lxml.html
 import pytest
+from corpus import CORPUS
 from hostile import EMPTY, HOSTILE, NASTY, many, unjudged
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_reports import CORPUS, ROOT, airflow, sphinx, torch
+from sample_reports import ROOT, airflow, sphinx, torch
 
 from distcycle.api import audit, read, render
 from distcycle.findings import Change, Report

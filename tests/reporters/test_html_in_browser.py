@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corpus import CORPUS
 from hostile import EMPTY, HOSTILE, NASTY, many
-from sample_reports import CORPUS, airflow, sphinx, torch
+from sample_reports import airflow, sphinx, torch
 
 from distcycle.api import audit, read, render
 from distcycle.findings import Report
