@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
 from typing import Literal
 
@@ -21,6 +22,7 @@ __all__ = [
     "Artefact",
     "Extra",
     "Facts",
+    "FileRules",
     "IndexOptions",
     "LONGEST_SILENCE_S",
     "Metadata",
@@ -61,9 +63,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """A fact that could not be had, and why."""
+    """A fact that could not be had, and why.
+
+    Attributes:
+        reason: Why, in one line.
+        passing: Whether the next run may have it: something did not answer.
+    """
 
     reason: str
+    passing: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +146,7 @@ class Artefact:
         yanked: The reason it was withdrawn (PEP 592), ``""`` when without one; None when it stands.
         metadata_hashes: Hashes of the metadata file beside it (PEP 658/714); ``()`` when it is
             advertised without hash; None when not advertised.
+        uploaded: When the index got it (PEP 700); None when not said.
     """
 
     filename: str
@@ -149,6 +158,7 @@ class Artefact:
     requires_python: SpecifierSet | None = None
     yanked: str | None = None
     metadata_hashes: tuple[tuple[str, str], ...] | None = None
+    uploaded: datetime | None = None
 
     @property
     def is_wheel(self) -> bool:
@@ -272,6 +282,23 @@ class IndexOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileRules:
+    """Which files of a project may be chosen, as pip's options of these names say.
+
+    Attributes:
+        pre: Whether versions before a release are as good as releases.
+        only_binary: Projects of which only wheels may be taken; ``:all:`` for every one.
+        no_binary: Projects of which no wheel may be taken; ``:all:`` for every one.
+        require_hashes: Whether nothing without a hash may be taken.
+    """
+
+    pre: bool = False
+    only_binary: tuple[str, ...] = ()
+    no_binary: tuple[str, ...] = ()
+    require_hashes: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """One input as read.
 
@@ -287,7 +314,9 @@ class Snapshot:
         conflicts: Sets of extra names, as they stand in the lock's markers, of which at most one
             can be chosen (uv).
         amendments: Edges that the lock's tool takes out or replaces.
+        constraints: Bounds on projects that hold wherever these are installed, and install nothing.
         index: Index options that the input gives.
+        rules: Which files the input lets be chosen.
         complete: The input claims to list everything that gets installed (hashes, a compiler's
             header, any lock).
         pinned: Whether every package has one version; lines that have none are in ``problems`` or
@@ -309,7 +338,9 @@ class Snapshot:
     default_groups: tuple[NormalizedName, ...] = ()
     conflicts: tuple[tuple[str, ...], ...] = ()
     amendments: tuple[Amendment, ...] = ()
+    constraints: tuple[Requirement, ...] = ()
     index: IndexOptions = field(default_factory=IndexOptions)
+    rules: FileRules = field(default_factory=FileRules)
     complete: bool = True
     left_out: frozenset[NormalizedName] = frozenset()
     problems: tuple[Problem, ...] = ()

@@ -81,6 +81,7 @@ class Artefacts:
             MetadataError: A whole file was read whose hash is not the one that the input gives.
         """
         reasons: dict[str, None] = {}
+        passing = False
         for way in self._ways(artefact):
             try:
                 headers = way()
@@ -88,10 +89,12 @@ class Artefacts:
                 raise
             except MetadataError as error:
                 reasons[str(error)] = None
+                passing |= isinstance(error, Unreachable) and error.status != 404
                 continue
             if headers is not None:
                 return parse_metadata(headers)
-        return Unknown(reason="; ".join(reasons) or f"{artefact.filename} is not on the index")
+        reason = "; ".join(reasons) or f"{artefact.filename} is not on the index"
+        return Unknown(reason=reason, passing=passing)
 
     def _ways(self, artefact: Artefact) -> Iterator[Callable[[], bytes | None]]:
         yield partial(self._cached, artefact)

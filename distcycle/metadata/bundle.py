@@ -115,15 +115,17 @@ def read_bundle(text: str, *, path: str) -> Bundle:
 def _dump_files(known: Files) -> Any:
     if isinstance(known, Unknown):
         return {"unknown": known.reason}
-    return [dump_artefact(_without_credentials(artefact)) for artefact in known]
+    return [dump_artefact(_lasting(artefact)) for artefact in known]
 
 
-def _without_credentials(artefact: Artefact) -> Artefact:
+def _lasting(artefact: Artefact) -> Artefact:
+    """An artefact without credentials and dates."""
     url, registry = artefact.url, artefact.registry
     return replace(
         artefact,
         url=None if url is None else without_credentials(url),
         registry=None if registry is None else without_credentials(registry),
+        uploaded=None,
     )
 
 

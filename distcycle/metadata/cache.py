@@ -23,7 +23,7 @@ from distcycle.metadata.records import BadRecord
 
 __all__ = ["Cache", "default_cache_dir"]
 
-_LAYOUT = "v1"
+_LAYOUT = "v2"
 
 
 def default_cache_dir() -> Path:

@@ -6,7 +6,7 @@ stands. Also as in pip, an index that does not answer hides nothing that another
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,23 +63,22 @@ class Files:
         return Unknown(reason=f"{project} {version} is not on the index")
 
     def versions(self, project: NormalizedName) -> tuple[Version, ...] | Unknown:
-        """The versions of a project that the configured indexes have, or why none is known."""
+        """The versions of a project, newest first, or why none is known.
+
+        A place that does not answer hides all the others' versions: what is newest would depend on
+        the weather.
+        """
         found: dict[Version, None] = {}
         failures: dict[str, None] = {}
         for index in self._locations.indexes:
-            found.update(self._versions_on(project, index, failures))
+            found.update(_try(self._listings.versions, project, index, failures))
+        for place in self._locations.find_links:
+            found.update(_try(self._listings.versions_in_links, project, place, failures))
+        if failures:
+            return Unknown(reason="; ".join(failures), passing=True)
         if found:
-            return tuple(found)
-        return Unknown(reason="; ".join(failures) or f"{project} is not on the index")
-
-    def _versions_on(
-        self, project: NormalizedName, index: Location, failures: dict[str, None]
-    ) -> dict[Version, None]:
-        try:
-            return dict.fromkeys(self._listings.versions(project, index))
-        except MetadataError as error:
-            _note(error, failures)
-            return {}
+            return tuple(sorted(found, reverse=True))
+        return Unknown(reason=f"{project} is not on the index")
 
     def _search(
         self, project: NormalizedName, version: Version, indexes: tuple[Location, ...]
@@ -107,6 +106,19 @@ class Files:
                 _note(error, failures)
                 continue
             yield from map(_identified, listed)
+
+
+def _try(
+    list_versions: Callable[[NormalizedName, Location], tuple[Version, ...]],
+    project: NormalizedName,
+    place: Location,
+    failures: dict[str, None],
+) -> dict[Version, None]:
+    try:
+        return dict.fromkeys(list_versions(project, place))
+    except MetadataError as error:
+        _note(error, failures)
+        return {}
 
 
 def _note(error: MetadataError, failures: dict[str, None]) -> None:

@@ -79,7 +79,22 @@ class Listings:
             Unreachable: The index does not have the project (status 404), or cannot be asked.
             MetadataError: The index answers with something else than a page.
         """
-        page = _Page(index.url, project)
+        return self._versions(project, _Page(index.url, project))
+
+    def versions_in_links(self, project: NormalizedName, place: Location) -> tuple[Version, ...]:
+        """List the versions that a place for ``--find-links`` has of a project.
+
+        Raises:
+            Unreachable: It is not there, or cannot be asked.
+            MetadataError: It answers with something else than a page.
+        """
+        url = place.url or ""
+        named = name_and_version(filename_of(url))
+        if named is not None:
+            return (named[1],) if named[0] == project else ()
+        return self._versions(project, _Page(url, None))
+
+    def _versions(self, project: NormalizedName, page: _Page) -> tuple[Version, ...]:
         with self._guard:
             lock = self._locks[page]
         with lock:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from distcycle.errors import MetadataError
 from distcycle.metadata.artefacts import Artefacts
 from distcycle.metadata.bundle import Bundle
 from distcycle.metadata.cache import Cache, default_cache_dir
@@ -23,6 +24,7 @@ from distcycle.metadata.files import Files
 from distcycle.metadata.index import Listings
 from distcycle.metadata.locations import Locations, credentials_of, resolve_locations
 from distcycle.metadata.pip_config import config_files, read_pip_settings
+from distcycle.metadata.releases import Releases
 from distcycle.metadata.whole import Whole
 from distcycle.model import Artefact, Facts, IndexOptions, Metadata, Needs, Unknown
 
@@ -162,6 +164,25 @@ class Library:
         if self._options.bundle is not None:
             return Unknown(reason="a bundle does not say which releases there are")
         return Files(self._listings, self._locations(index)).versions(project)
+
+    def releases(self, *, index: IndexOptions) -> Releases:
+        """What is released, for a resolution; close it, or use it as a context manager.
+
+        Args:
+            index: What the input itself says about where files are.
+
+        Raises:
+            MetadataError: A bundle is all that may be asked.
+        """
+        if self._options.bundle is not None:
+            raise MetadataError("a bundle does not say which releases there are")
+        locations = self._locations(index)
+        artefacts = Artefacts(
+            self._open, self._cache, self._listings, locations, offline=self._options.offline
+        )
+        return Releases(
+            Files(self._listings, locations), artefacts, max(1, self._options.concurrency)
+        )
 
     def fetch(
         self, artefact: Artefact, folder: Path, *, index: IndexOptions, download: bool

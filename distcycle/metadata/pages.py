@@ -14,6 +14,7 @@ import re
 import threading
 import warnings
 from collections.abc import Mapping
+from datetime import datetime, timezone
 from email.message import Message
 from typing import Any
 
@@ -137,7 +138,15 @@ def _artefact(package: DistributionPackage, filename: str) -> Artefact | None:
         requires_python=parse_specifier(python) if python else None,
         yanked=(package.yanked_reason or "") if package.is_yanked else None,
         metadata_hashes=_hashes(package.metadata_digests or {}) if package.has_metadata else None,
+        uploaded=_aware(package.upload_time),
     )
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    """A moment with its zone; PEP 700 knows no other than UTC."""
+    if moment is None or moment.tzinfo is not None:
+        return moment
+    return moment.replace(tzinfo=timezone.utc)
 
 
 def _hashes(digests: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

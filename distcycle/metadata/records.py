@@ -6,6 +6,7 @@ What is read back equals what was written. Requirements, specifiers and versions
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 from packaging.specifiers import SpecifierSet
@@ -73,6 +74,8 @@ def dump_artefact(artefact: Artefact) -> Json:
         record["metadata_hashes"] = dict(artefact.metadata_hashes)
     if artefact.requires_python is not None:
         record["requires_python"] = str(artefact.requires_python)
+    if artefact.uploaded is not None:
+        record["uploaded"] = artefact.uploaded.isoformat()
     return record
 
 
@@ -94,6 +97,7 @@ def load_artefact(value: object, key: str) -> Artefact:
         requires_python=_specifier(record, key),
         yanked=_optional(record, "yanked", str, key),
         metadata_hashes=None if hashes is None else _hashes(hashes, f"{key}.metadata_hashes"),
+        uploaded=_moment(record, key),
     )
 
 
@@ -164,6 +168,19 @@ def _strings(record: Json, name: str, key: str) -> list[str]:
 def _hashes(value: object, key: str) -> tuple[tuple[str, str], ...]:
     record = expect(value, dict, key)
     return tuple(sorted((name, expect(record[name], str, f"{key}.{name}")) for name in record))
+
+
+def _moment(record: Json, key: str) -> datetime | None:
+    text = _optional(record, "uploaded", str, key)
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise BadRecord(f"{key}.uploaded", "expected a date and time with its zone")
+    return moment
 
 
 def _specifier(record: Json, key: str) -> SpecifierSet | None:
