@@ -10,37 +10,41 @@ import codecs
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
 
 from distcycle.baseline import baseline_of
 from distcycle.changes import find_changes
 from distcycle.cycles import TooManySets, find_components
-from distcycle.errors import InputError, UnknownFormat
-from distcycle.findings import Report
-from distcycle.judgement import Options, add_targets, judge
+from distcycle.errors import InputError, ResolutionError, UnknownFormat
+from distcycle.findings import Report, abbreviate_targets
+from distcycle.judgement import Options, add_targets, judge, unite_resolved
 from distcycle.limits import words_of_rules
 from distcycle.lines import find_lines
 from distcycle.markers import Atom, UnreadableMarker, atoms_of, parse_expression
-from distcycle.model import Facts, Snapshot, SyntaxKind
+from distcycle.model import Facts, Package, Place, Root, Snapshot, SyntaxKind
 from distcycle.plan import Plan
 from distcycle.policy import Policy
 from distcycle.readers import READERS, Document, decode_utf8, find_reader
 from distcycle.remedies import Remedy
 from distcycle.reporters import REPORTERS, View
+from distcycle.requirements import parse_requirement
 from distcycle.scope import Scope, choose_targets
 from distcycle.selection import Request, Selection, select
+from distcycle.statements import row_of
 from distcycle.targets import PLATFORMS, Target, read_target
 
 if TYPE_CHECKING:
     # What gets METADATA loads a third of the standard library, and most runs on a lock need none.
     from distcycle.metadata import Library
+    from distcycle.resolution import Rules
 
 __all__ = [
     "append_text",
@@ -50,20 +54,27 @@ __all__ = [
     "explain_packages",
     "find_fixes",
     "find_input",
+    "find_unlocked",
     "gather",
+    "judge_resolved",
     "judge_scope",
     "lint_bazel",
     "make_scope",
     "read",
     "read_environment",
+    "read_locked",
     "read_policies",
     "read_policy",
+    "read_requirement",
     "read_since",
     "read_text",
     "read_wheelhouse",
     "render",
+    "resolve_scope",
     "write_text",
 ]
+
+_UNLOCKED = frozenset(("requirements", "pyproject", "requirement"))
 
 # Reading -----------------------------------------------------------------------------------------
 
@@ -165,6 +176,54 @@ def read_wheelhouse(path: str) -> Snapshot:
     return wheelhouse.read_wheelhouse(path)
 
 
+def read_requirement(text: str) -> Snapshot:
+    """Read a requirement that is given in place of an input.
+
+    Args:
+        text: The requirement in PEP 508 syntax.
+
+    Raises:
+        InputError: It is none.
+    """
+    try:
+        requirement = parse_requirement(text, place=Place(path=text))
+    except ValueError as error:
+        raise InputError(str(error), path=text) from None
+    if requirement.problem:
+        problem = f"neither a file nor a requirement: {requirement.problem}"
+        raise InputError(problem, path=text)
+    package = Package(name=requirement.name, version=None, place=Place(path=text))
+    return Snapshot(
+        path=text,
+        kind="requirement",
+        packages=(package,),
+        roots=(Root(requirement=requirement),),
+        complete=False,
+    )
+
+
+def find_unlocked(folder: str) -> str:
+    """Find the one file in a project's folder that says what the project requires.
+
+    Args:
+        folder: The folder, ``.`` for the working directory.
+
+    Returns:
+        Its path.
+
+    Raises:
+        UnknownFormat: There is none, or more than one.
+    """
+    found = [n for n in ("pyproject.toml", "requirements.in") if Path(folder, n).is_file()]
+    if not found and Path(folder, "requirements.txt").is_file():
+        found = ["requirements.txt"]
+    if len(found) != 1:
+        expected = "more than one of them is here" if found else "there is none here"
+        problem = f"expected pyproject.toml, requirements.in or requirements.txt, and {expected}"
+        raise UnknownFormat(f"{problem}; name the input", path=folder)
+    return found[0] if folder == "." else os.path.join(folder, found[0])
+
+
 def find_input(folder: str) -> str:
     """Find the one lock that stands in a project's folder.
 
@@ -181,15 +240,18 @@ def find_input(folder: str) -> str:
     locks = [name for name in names if any(_is_lock(name, r.kind) for r in READERS)]
     if not locks:
         locks = [name for name in names if name == "requirements.txt"]
+    hint = ""
+    if not locks and "pyproject.toml" in names:
+        hint = "; --resolve judges what pyproject.toml resolves to"
     if len(locks) == 1:
         return locks[0] if folder == "." else os.path.join(folder, locks[0])
     found = f"more than one lock ({', '.join(locks)})" if locks else "no lock"
-    raise UnknownFormat(f"{found} stands here; name the input", path=folder)
+    raise UnknownFormat(f"{found} stands here; name the input{hint}", path=folder)
 
 
 def _is_lock(name: str, kind: str) -> bool:
     """Whether a file name tells a kind by itself; the name of a requirements file is anyone's."""
-    if kind == "requirements":
+    if kind in {"requirements", "pyproject"}:
         return False
     return any(reader.kind == kind and reader.names.fullmatch(name) for reader in READERS)
 
@@ -280,12 +342,118 @@ def _target_or_name(name: str | Target) -> str | Target:
     return name
 
 
-def gather(scope: Scope, library: Library | None) -> tuple[Selection, Facts]:
+def resolve_scope(
+    scope: Scope, library: Library, rules: Rules
+) -> tuple[list[tuple[Scope, Facts]], tuple[str, ...]]:
+    """Choose versions for an input that is not locked, on each target as an installer would.
+
+    Args:
+        scope: The input, and the targets; where every environment is judged, those that are named.
+        library: Where releases are looked up.
+        rules: What may be chosen.
+
+    Returns:
+        For each way in which the input resolves the scope of its targets, with what was found out;
+        and what is to be said of it, a line each.
+
+    Raises:
+        ResolutionError: There is no solution for a target that was asked for, or for none at all.
+        InputError: The input is a lock.
+        MetadataError: Something that had to be asked did not answer.
+    """
+    from distcycle.resolution import resolve
+
+    snapshot = scope.snapshot
+    if snapshot.kind not in _UNLOCKED:
+        raise InputError(
+            f"is judged as it stands, being of kind {snapshot.kind}; --resolve is for what is not"
+            " locked: requirements and pyproject.toml",
+            path=snapshot.path,
+        )
+    with library.releases(index=snapshot.index) as source:
+        done, failed = resolve(snapshot, scope.targets, source, rules, scope.request)
+    if failed and not (scope.whole and done):
+        first, *others = failed
+        raise ResolutionError(first.target, first.causes, path=first.path, others=others)
+    by_name = {target.name: target for target in scope.targets}
+    rows = [row_of(target) for target in scope.targets]
+    notes = [
+        f"{snapshot.path}: {len(way.snapshot.packages)} packages on"
+        f" {abbreviate_targets(way.targets, rows)}"
+        for way in done
+    ]
+    notes += [line for way in done for line in way.notes]
+    notes += [f"left out: {' '.join(str(error).split())}" for error in failed]
+    ways = [
+        (replace(scope.listed([by_name[n] for n in way.targets]), snapshot=way.snapshot), way.facts)
+        for way in done
+    ]
+    return ways, tuple(dict.fromkeys(notes))
+
+
+def judge_resolved(scope: Scope, library: Library | None, options: Options, rules: Rules) -> Report:
+    """Resolve an input, and judge what comes of it.
+
+    Args:
+        scope: The input, and the targets.
+        library: Where releases and METADATA come from.
+        options: How to judge.
+        rules: What may be chosen.
+
+    Returns:
+        One report on all targets.
+
+    Raises:
+        ResolutionError: There is no solution for a target that was asked for, or for none at all.
+        DistcycleError: As for :func:`resolve_scope`.
+    """
+    if library is None:
+        raise InputError(
+            "--resolve asks wheels what they require; --edges lock does not go with it"
+        )
+    ways, notes = resolve_scope(scope, library, rules)
+    judged = []
+    for way, facts in ways:
+        report, selections = _judge_scope(way, library, options, facts)
+        judged.append((report, selections[0]))
+    return unite_resolved(judged, [target.name for target in scope.targets], notes)
+
+
+def read_locked(path: str) -> Mapping[NormalizedName, Version]:
+    """Read the versions of the lock that belongs to an input that is not locked.
+
+    Args:
+        path: The input: its lock is the ``.txt`` beside a ``.in``, or else the one lock in its
+            folder.
+
+    Returns:
+        The version of each project that the lock has at just one.
+
+    Raises:
+        InputError: There is no such lock, or it cannot be read.
+    """
+    place = Path(path)
+    compiled = place.with_suffix(".txt")
+    if place.suffix == ".in" and compiled.is_file():
+        lock = str(compiled)
+    else:
+        lock = find_input(os.path.dirname(path) or ".")
+    versions: dict[NormalizedName, set[Version]] = {}
+    for package in read(lock).packages:
+        if package.version is not None:
+            versions.setdefault(package.name, set()).add(package.version)
+    return {name: next(iter(found)) for name, found in versions.items() if len(found) == 1}
+
+
+def gather(
+    scope: Scope, library: Library | None, facts: Facts | None = None
+) -> tuple[Selection, Facts]:
     """Select, get the facts that the selection lacks, and select again, until none is missing.
 
     Args:
         scope: What is judged.
         library: Where facts come from; None to judge without any.
+        facts: What is known already.
 
     Returns:
         The selection, and the facts it rests on.
@@ -293,7 +461,7 @@ def gather(scope: Scope, library: Library | None) -> tuple[Selection, Facts]:
     Raises:
         MetadataError: A file is not the one that the input means.
     """
-    facts = Facts()
+    facts = facts or Facts()
     while True:
         space = scope.space(facts)
         bounds = scope.bounds(space)
@@ -368,11 +536,11 @@ def judge_scope(scope: Scope, library: Library | None, options: Options) -> Repo
 
 
 def _judge_scope(
-    scope: Scope, library: Library | None, options: Options
+    scope: Scope, library: Library | None, options: Options, facts: Facts | None = None
 ) -> tuple[Report, tuple[Selection, ...]]:
     """Judge an input, and say what was selected for that."""
     scope = replace(scope, words=words_of_rules(options.policy, options.baseline))
-    selection, facts = gather(scope, library)
+    selection, facts = gather(scope, library, facts)
     options, notes = _end_waivers(selection, scope, library, options)
     try:
         report = judge(selection, options)
@@ -551,7 +719,6 @@ def explain_packages(
     """
     from distcycle.explanations import explain
     from distcycle.reporters.text import render_explanation
-    from distcycle.statements import row_of
 
     known = {package.name for package in scope.snapshot.packages}
     wanted = [canonicalize_name(name) for name in names]
@@ -595,7 +762,7 @@ def find_fixes(
         The remedies, component by component, a plan for all of them, and what it rests on.
     """
     from distcycle.remedies import find_remedies, make_plan
-    from distcycle.statements import Statements, row_of
+    from distcycle.statements import Statements
     from distcycle.verdicts import apply_cuts
 
     scope = replace(scope, words=words_of_rules(policy, None))

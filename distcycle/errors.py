@@ -122,12 +122,26 @@ class ResolutionError(DistcycleError):
     Args:
         target: The target's name.
         causes: The requirements that exclude each other, one line each.
+        path: The input, as the user named it.
+        others: The same for further targets.
     """
 
-    def __init__(self, target: str, causes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        target: str,
+        causes: Sequence[str],
+        *,
+        path: str | None = None,
+        others: Sequence[ResolutionError] = (),
+    ) -> None:
         super().__init__(target, *causes)
         self.target = target
         self.causes = tuple(causes)
+        self.path = path
+        self.others = tuple(others)
 
     def __str__(self) -> str:
-        return f"cannot be resolved for {self.target}: {'; '.join(self.causes)}"
+        start = f"{self.path}: " if self.path else ""
+        lines = [f"{start}cannot be resolved for {self.target}:"]
+        lines += [f"  {cause}" for cause in self.causes]
+        return "\n".join([*lines, *map(str, self.others)])

@@ -23,7 +23,7 @@ from distcycle.statements import Statements, row_of
 from distcycle.unions import unite_components
 from distcycle.verdicts import Acceptance, Judge, Verdict, apply_cuts
 
-__all__ = ["Options", "add_targets", "audit", "combine", "judge"]
+__all__ = ["Options", "add_targets", "audit", "combine", "judge", "unite_resolved"]
 
 
 _UNUSED = frozenset(("unused-waiver", "unused-rule"))
@@ -211,12 +211,6 @@ def _summarise(
         )
         for origin in ("lock", "via")
     }
-    read = {
-        offer.artefact.identity
-        for i in offers
-        for offer in offers[i]
-        if offer.artefact and offer.cells & selection.reached.get((i, ""), 0)
-    }
     return Summary(
         packages=len(selection.snapshot.packages),
         judged=len(offers) - len(unknown),
@@ -224,10 +218,20 @@ def _summarise(
         via=second_best["via"],
         unknown=len(unknown),
         edges=sum(edge.judged for edge in selection.edges),
-        wheels_read=len(read),
+        wheels_read=len(_files_read(selection)),
         components=len(components),
         **_count(found),
     )
+
+
+def _files_read(selection: Selection) -> set[str]:
+    """The files whose own METADATA was read, by what identifies them."""
+    return {
+        offer.artefact.identity
+        for i, offers in selection.offers.items()
+        for offer in offers
+        if offer.artefact and offer.cells & selection.reached.get((i, ""), 0)
+    }
 
 
 def _list_unknown(selection: Selection) -> tuple[Missing, ...]:
@@ -334,6 +338,45 @@ def add_targets(report: Report, beside: Report, order: Sequence[str]) -> Report:
         summary=summary,
         notes=tuple(dict.fromkeys(report.notes + beside.notes)),
     )
+
+
+def unite_resolved(
+    judged: Sequence[tuple[Report, Selection]], order: Sequence[str], notes: Sequence[str]
+) -> Report:
+    """Put together the reports on one input that resolves in several ways.
+
+    Args:
+        judged: For each way the report on its targets, and what was selected there; at least one.
+        order: The names of all targets, in the order in which they are shown.
+        notes: What else is to be said.
+
+    Returns:
+        One report. A package that is chosen in several ways, at one version, counts once.
+    """
+    report = judged[0][0]
+    for beside, _ in judged[1:]:
+        report = add_targets(report, beside, order)
+    packages: set[object] = set()
+    edges: set[object] = set()
+    wheels: set[str] = set()
+    for _, selection in judged:
+        entries = [(p.name, p.version) for p in selection.snapshot.packages]
+        packages.update(entries)
+        edges.update(
+            (entries[e.source[0]], e.source[1], entries[e.target], e.requirement.text)
+            for e in selection.edges
+            if e.judged
+        )
+        wheels.update(_files_read(selection))
+    summary = replace(
+        report.summary,
+        packages=len(packages),
+        judged=len(packages) - report.summary.unknown,
+        edges=len(edges),
+        wheels_read=len(wheels),
+    )
+    first = replace(report.inputs[0], packages=len(packages))
+    return replace(report, inputs=(first,), summary=summary, notes=(*notes, *report.notes))
 
 
 def _unite_findings(findings: Iterable[Finding], others: Iterable[Finding]) -> Iterator[Finding]:

@@ -130,6 +130,14 @@ class Metadata:
     dynamic: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
 
+    @property
+    def is_static(self) -> bool:
+        """Whether a source distribution's Requires-Dist binds its wheels (PEP 643)."""
+        major, _, minor = self.metadata_version.partition(".")
+        if not (major.isdecimal() and minor.isdecimal()):
+            return False
+        return (int(major), int(minor)) >= (2, 2) and "requires-dist" not in self.dynamic
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artefact:
@@ -286,13 +294,14 @@ class FileRules:
     """Which files of a project may be chosen, as pip's options of these names say.
 
     Attributes:
-        pre: Whether versions before a release are as good as releases.
+        pre: Projects of which versions before a release are as good as releases; ``:all:`` for
+            every one.
         only_binary: Projects of which only wheels may be taken; ``:all:`` for every one.
         no_binary: Projects of which no wheel may be taken; ``:all:`` for every one.
         require_hashes: Whether nothing without a hash may be taken.
     """
 
-    pre: bool = False
+    pre: tuple[str, ...] = ()
     only_binary: tuple[str, ...] = ()
     no_binary: tuple[str, ...] = ()
     require_hashes: bool = False

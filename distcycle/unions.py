@@ -19,11 +19,13 @@ def unite_components(first: Component, second: Component) -> Component:
         second: The same component, by its id, on another set.
 
     Returns:
-        The component with the targets, edges, loops and exact member sets of both.
+        The component with the members, targets, edges, loops and exact member sets of both.
     """
     edges, moved = _unite_edges(first.edges, second.edges)
+    members = {(m.name, m.version or ""): m for m in (*second.packages, *first.packages)}
     return replace(
         first,
+        packages=tuple(members[key] for key in sorted(members)),
         targets=first.targets + second.targets,
         variants=tuple(_unite_variants(first, second)),
         edges=edges,

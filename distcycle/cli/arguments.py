@@ -84,6 +84,7 @@ def _add_audit(commands: Commands) -> None:
     )
     _add_inputs(command)
     _add_judgement_options(command)
+    _add_resolution_options(command)
     group = command.add_argument_group("baseline")
     group.add_argument("--baseline", metavar="FILE", help="findings that are known do not count")
     group.add_argument(
@@ -181,6 +182,7 @@ def _add_explain(commands: Commands) -> None:
     command.add_argument("input", metavar="INPUT", help=_INPUT_HELP)
     command.add_argument("packages", nargs="+", metavar="PACKAGE")
     _add_input_options(command)
+    _add_resolution_options(command)
     _add_fact_options(command)
     _add_view_options(command)
 
@@ -202,6 +204,7 @@ def _add_fix(commands: Commands, tools: str) -> None:
     )
     command.add_argument("input", metavar="INPUT", help=_INPUT_HELP)
     _add_input_options(command)
+    _add_resolution_options(command)
     _add_fact_options(command)
     group = command.add_argument_group("remedies")
     _add_policy_options(group)
@@ -316,6 +319,28 @@ def _add_input_options(command: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help="with neither of these, every environment is judged; the targets to name then: "
         "tier1 (the default), all, or names set apart by commas",
+    )
+
+
+def _add_resolution_options(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("resolution")
+    _add_switch(group, "--resolve", "--no-resolve", "choose versions for what is not locked")
+    group.add_argument(
+        "-c", "--constraint", action="append", default=[], metavar="FILE", help="bounds, as in pip"
+    )
+    _add_switch(group, "--pre", "--final", "take versions before a release as well")
+    for name in ("--only-binary", "--no-binary"):
+        group.add_argument(
+            name, action="append", default=[], metavar="NAMES", help="as in pip; :all: for all"
+        )
+    group.add_argument(
+        "--exclude-newer", metavar="DATE", help="take no file that was uploaded after this (UTC)"
+    )
+    group.add_argument(
+        "--prefer",
+        choices=("highest", "lowest", "locked"),
+        default="highest",
+        help="versions to try first; locked: those of the lock beside the input",
     )
 
 

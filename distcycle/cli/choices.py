@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from distcycle.errors import InputError
@@ -12,24 +13,29 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from distcycle.emitters import Emitter
     from distcycle.judgement import Options
     from distcycle.metadata import Library
     from distcycle.model import Snapshot
     from distcycle.policy import Policy
+    from distcycle.resolution import Rules
     from distcycle.scope import Scope
     from distcycle.selection import Request
     from distcycle.settings import Setting
 
 __all__ = [
+    "constrain",
     "find_emitter",
     "hint_nearest",
     "make_judgement",
     "make_library",
     "make_library_if_asked",
     "make_request",
+    "make_rules",
     "make_scope",
+    "read_input",
     "read_pairs",
     "read_policy",
     "read_snapshots",
@@ -107,8 +113,97 @@ def read_snapshots(options: argparse.Namespace) -> list[Snapshot]:
         if options.inputs:
             raise InputError("--python names an environment; no INPUT goes with it")
         return [api.read_environment(python=options.python)]
+    if not options.inputs and getattr(options, "resolve", False):
+        return [read_input(".", options)]
     inputs = options.inputs or [api.find_input(".")]
-    return [api.read(path, kind=options.input_kind) for path in inputs]
+    return [read_input(path, options) for path in inputs]
+
+
+def read_input(path: str, options: argparse.Namespace) -> Snapshot:
+    """Read an input; with --resolve it may be a requirement, or a project without a lock."""
+    from distcycle import api
+
+    if not getattr(options, "resolve", False) or path == "-" or options.input_kind:
+        if hasattr(options, "resolve") and not os.path.exists(path) and _is_requirement(path):
+            raise InputError("there is no such file; --resolve judges a requirement", path=path)
+        return api.read(path, kind=options.input_kind)
+    if os.path.isdir(path):
+        return api.read(api.find_unlocked(path))
+    return api.read(path) if os.path.exists(path) else api.read_requirement(path)
+
+
+def _is_requirement(text: str) -> bool:
+    """Whether a text can be meant as a requirement, and hardly as the name of a file."""
+    from distcycle.requirements import parse_requirement
+
+    try:
+        requirement = parse_requirement(text)
+    except ValueError:
+        return False
+    return requirement.problem is None and text != "-" and "/" not in text.partition("@")[0]
+
+
+def make_rules(options: argparse.Namespace, snapshot: Snapshot) -> Rules:
+    """Make the rules of a resolution from the options and from what the input says."""
+    from distcycle import api
+    from distcycle.model import FileRules
+    from distcycle.resolution import Rules
+
+    given = snapshot.rules
+    return Rules(
+        files=FileRules(
+            pre=(":all:",) if options.pre else given.pre,
+            only_binary=(*given.only_binary, *_names(options.only_binary)),
+            no_binary=(*given.no_binary, *_names(options.no_binary)),
+            require_hashes=given.require_hashes,
+        ),
+        exclude_newer=_moment(options.exclude_newer) if options.exclude_newer else None,
+        prefer=options.prefer,
+        locked=api.read_locked(snapshot.path) if options.prefer == "locked" else {},
+    )
+
+
+def _names(values: Iterable[str]) -> Iterator[str]:
+    from packaging.utils import canonicalize_name
+
+    for name in ",".join(values).split(","):
+        if name.strip():
+            yield name.strip() if name.strip() == ":all:" else canonicalize_name(name.strip())
+
+
+def _moment(text: str) -> datetime:
+    """The moment after which files are too new; a day counts with all its hours."""
+    from datetime import date, datetime, timedelta, timezone
+
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        pass
+    else:
+        return datetime(day.year, day.month, day.day, tzinfo=timezone.utc) + timedelta(days=1)
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        problem = f"--exclude-newer: expected a date such as 2026-12-31, found {text!r}"
+        raise InputError(problem) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+
+
+def constrain(snapshot: Snapshot, files: Iterable[str]) -> Snapshot:
+    """An input with the bounds of further files of constraints."""
+    from dataclasses import replace
+
+    from distcycle import api
+
+    further = [api.read(file, kind="requirements") for file in files]
+    roots = [root.requirement for bounds in further for root in bounds.roots or ()]
+    nested = [requirement for bounds in further for requirement in bounds.constraints]
+    problems = [problem for bounds in further for problem in bounds.problems]
+    return replace(
+        snapshot,
+        constraints=(*snapshot.constraints, *roots, *nested),
+        problems=(*snapshot.problems, *problems),
+    )
 
 
 def make_scope(snapshot: Snapshot, options: argparse.Namespace, request: Request) -> Scope:

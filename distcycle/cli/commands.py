@@ -6,12 +6,14 @@ import os
 import sys
 
 from distcycle.cli.choices import (
+    constrain,
     find_emitter,
     hint_nearest,
     make_judgement,
     make_library,
     make_library_if_asked,
     make_request,
+    make_rules,
     make_scope,
     read_pairs,
     read_policy,
@@ -69,8 +71,15 @@ def run_audit(options: argparse.Namespace) -> int:
     reports = []
     with make_library_if_asked(options) as library:
         for snapshot in read_snapshots(options):
-            scope = make_scope(snapshot, options, judgement.request)
-            reports.append(api.judge_scope(scope, library, judgement))
+            if options.resolve:
+                scope = make_scope(
+                    constrain(snapshot, options.constraint), options, judgement.request
+                )
+                rules = make_rules(options, snapshot)
+                reports.append(api.judge_resolved(scope, library, judgement, rules))
+            else:
+                scope = make_scope(snapshot, options, judgement.request)
+                reports.append(api.judge_scope(scope, library, judgement))
     report = replace(combine(reports), command=spell_command(["audit", *options.inputs], options))
     if options.write_baseline:
         known = baseline_of(report.findings, path=options.write_baseline)

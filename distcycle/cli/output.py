@@ -137,9 +137,24 @@ def spell_command(words: Sequence[str], options: argparse.Namespace) -> str:
     words += ["--fail-on-unknown"] if options.fail_on_unknown else []
     words += ["--edges", "lock"] if options.edges == "lock" else []
     words += ["--input-kind", options.input_kind] if options.input_kind else []
+    words += _spell_resolution(options) if getattr(options, "resolve", False) else []
     words += ["--python", options.python] if options.python else []
     words += ["--max-cycles", str(options.max_cycles)] if options.max_cycles != 100 else []
     return shlex.join(words)
+
+
+def _spell_resolution(options: argparse.Namespace) -> list[str]:
+    words = ["--resolve"]
+    for flag, values in (
+        ("--constraint", options.constraint),
+        ("--only-binary", options.only_binary),
+        ("--no-binary", options.no_binary),
+    ):
+        words += [word for value in values for word in (flag, value)]
+    words += ["--pre"] if options.pre else []
+    words += ["--exclude-newer", options.exclude_newer] if options.exclude_newer else []
+    words += ["--prefer", options.prefer] if options.prefer != "highest" else []
+    return words
 
 
 def _show_targets(report: Report) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from packaging.utils import NormalizedName, canonicalize_version
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from distcycle.metadata.archive import name_and_version
 from distcycle.metadata.records import BadRecord, dump_artefact, expect, load_artefact
@@ -28,12 +28,14 @@ class Listing:
 
     Attributes:
         files: Artefacts as JSON, by project and version.
+        spelled: How the first of these files spells its version.
         fetched_s: When it was last known to be current, in seconds since 1970.
         etag: The index's name for this state of the page (RFC 9110, section 8.8.3).
         last_modified: Likewise, as a date.
     """
 
     files: Mapping[str, list[Any]]
+    spelled: Mapping[str, str]
     fetched_s: int
     etag: str | None = None
     last_modified: str | None = None
@@ -51,8 +53,8 @@ class Listing:
 
     def versions(self, project: NormalizedName) -> tuple[Version, ...]:
         """The versions of a project, in page order."""
-        keys = (key.partition(" ") for key in self.files)
-        return tuple(Version(version) for name, _, version in keys if name == project)
+        prefix = f"{project} "
+        return tuple(Version(v) for key, v in self.spelled.items() if key.startswith(prefix))
 
 
 def list_files(
@@ -66,11 +68,20 @@ def list_files(
         last_modified: Likewise.
     """
     groups: dict[str, list[Any]] = {}
+    spelled: dict[str, str] = {}
     for file in files:
         named = name_and_version(file.filename)
         if named is not None:
-            groups.setdefault(_key(*named), []).append(dump_artefact(file))
-    return Listing(files=groups, fetched_s=int(time.time()), etag=etag, last_modified=last_modified)
+            key = _key(*named)
+            groups.setdefault(key, []).append(dump_artefact(file))
+            spelled.setdefault(key, str(named[1]))
+    return Listing(
+        files=groups,
+        spelled=spelled,
+        fetched_s=int(time.time()),
+        etag=etag,
+        last_modified=last_modified,
+    )
 
 
 def dump_listing(listing: Listing) -> dict[str, Any]:
@@ -80,6 +91,7 @@ def dump_listing(listing: Listing) -> dict[str, Any]:
         "etag": listing.etag,
         "last_modified": listing.last_modified,
         "files": listing.files,
+        "spelled": listing.spelled,
     }
 
 
@@ -94,12 +106,23 @@ def load_listing(value: object) -> Listing:
     for name in ("etag", "last_modified"):
         if not isinstance(record.get(name), str | None):
             raise BadRecord(name, "expected a string")
+    spelled = expect(record.get("spelled"), dict, "spelled")
     return Listing(
         files={key: expect(group, list, f"files.{key}") for key, group in files.items()},
+        spelled={key: _version(text, f"spelled.{key}") for key, text in spelled.items()},
         fetched_s=expect(record.get("fetched_s"), int, "fetched_s"),
         etag=record.get("etag"),
         last_modified=record.get("last_modified"),
     )
+
+
+def _version(value: object, key: str) -> str:
+    text = expect(value, str, key)
+    try:
+        Version(text)
+    except InvalidVersion:
+        raise BadRecord(key, "expected a version") from None
+    return text
 
 
 def _key(project: NormalizedName, version: Version) -> str:

@@ -79,6 +79,11 @@ class Releases:
             return Artefact(filename=filename, path=str(path))
         return Artefact(filename=filename, url=url)
 
+    def version_at(self, url: str) -> Version | None:
+        """The version that a URL's file name says; None when it says none."""
+        named = name_and_version(filename_of(url))
+        return None if named is None else named[1]
+
     def ahead(self, job: Callable[[], None]) -> None:
         """Do a job in the background, when there is room; what it raises is left to who asks."""
         try:

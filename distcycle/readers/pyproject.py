@@ -13,17 +13,21 @@ from dataclasses import dataclass, field, replace
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from distcycle.model import Extra, Package, Place, Problem, Requirement, Root
+from distcycle.errors import InputError
+from distcycle.model import Extra, Package, Place, Problem, Requirement, Root, Snapshot
 from distcycle.readers import Document, decode_utf8
 from distcycle.readers.fields import Fields, describe, parse_toml
 from distcycle.readers.poetry_dependency import Dependency, read_dependency
-from distcycle.requirements import parse_requirement
+from distcycle.readers.references import parse_reference, pinned_version, refer
+from distcycle.requirements import parse_requirement, parse_specifier
 
 __all__ = [
     "Project",
     "parse_pyproject",
     "read_pdm_project",
+    "read",
     "read_poetry_project",
+    "read_static",
     "unwrap_editable",
 ]
 
@@ -108,6 +112,104 @@ class Project:
             return Version(self._declared("version") or "")
         except InvalidVersion:
             return None
+
+
+def read(document: Document) -> Snapshot:
+    """Read a project that is not locked: what it asks for, each requirement a package of its own.
+
+    Extras and groups are asked for by name, as with pip; Poetry's groups that are not optional are
+    installed without being asked for.
+
+    Args:
+        document: A pyproject.toml.
+
+    Raises:
+        InputError: It is not TOML, or says nothing of what the project requires.
+    """
+    text = decode_utf8(document)
+    fields = parse_toml(text, path=document.path)
+    project = _read_project(fields)
+    if project is None:
+        raise InputError(
+            "says nothing of what the project requires: expected [project], [dependency-groups]"
+            " or [tool.poetry.dependencies]",
+            path=document.path,
+        )
+    standard = fields.table("project")
+    if "dependencies" in standard.strings("dynamic"):
+        problem = "dependencies are dynamic: only the build back end can say them"
+        project.report(problem, standard.place("dynamic"))
+    uv = fields.table("tool").table("uv")
+    for name in uv.table("sources").value:
+        project.report(
+            f"the source of {name} is not followed; an index is asked", uv.place(f"sources.{name}")
+        )
+    python = standard.get("requires-python", str)
+    own = project.as_package(())
+    return Snapshot(
+        path=document.path,
+        kind="pyproject",
+        packages=(*_packages(project.roots), *([own] if own else ())),
+        roots=tuple(project.roots),
+        requires_python=None if python is None else parse_specifier(python),
+        constraints=tuple(_texts(project, uv, "constraint-dependencies")),
+        complete=False,
+        problems=tuple(project.problems),
+        syntax="toml",
+        text=text,
+    )
+
+
+def _read_project(fields: Fields) -> Project | None:
+    if "dependencies" in fields.table("tool").table("poetry"):
+        return read_poetry_project(fields, lambda dependency: dependency.requirement)
+    if "project" not in fields and "dependency-groups" not in fields:
+        return None
+    project = Project(fields=fields)
+    _add_standard(project, fields.table("project"))
+    groups = fields.table("dependency-groups")
+    _add_groups(project, groups, {canonicalize_name(name) for name in groups.value})
+    return project
+
+
+def _packages(roots: Iterable[Root]) -> Iterator[Package]:
+    """A package for each requirement: at its version where it is pinned, else at none."""
+    seen = set()
+    for root in roots:
+        requirement = root.requirement
+        key = (requirement.name, str(requirement.specifier), str(requirement.marker))
+        if key in seen or requirement.place is None:
+            continue
+        seen.add(key)
+        package = Package(
+            name=requirement.name,
+            version=pinned_version(requirement.specifier),
+            marker=requirement.marker,
+            place=requirement.place,
+        )
+        yield refer(package, parse_reference(requirement.url)) if requirement.url else package
+
+
+def read_static(document: Document) -> Project | None:
+    """Read what a project of the standard ``[project]`` table requires, where that is static.
+
+    Args:
+        document: Its pyproject.toml.
+
+    Returns:
+        The project; None when there is no such table, or only a build back end knows.
+
+    Raises:
+        InputError: It is not TOML, or a table has another type than it must have.
+    """
+    fields = parse_toml(decode_utf8(document), path=document.path)
+    standard = fields.table("project")
+    dynamic = standard.strings("dynamic")
+    if "project" not in fields or {"dependencies", "optional-dependencies"} & set(dynamic):
+        return None
+    project = Project(fields=fields)
+    _add_standard(project, standard)
+    return project
 
 
 def parse_pyproject(document: Document) -> Fields | None:

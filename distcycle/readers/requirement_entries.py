@@ -14,7 +14,10 @@ from dataclasses import dataclass, replace
 import tomli
 from packaging.utils import NormalizedName, canonicalize_name
 
-from distcycle.model import Package, Place, Requirement
+from distcycle.errors import InputError
+from distcycle.model import Package, Place, Requirement, SourceKind
+from distcycle.readers import Document
+from distcycle.readers.pyproject import read_static
 from distcycle.readers.references import (
     Reference,
     is_reference,
@@ -87,7 +90,7 @@ def parse_entry(
         place=place,
     )
     if reference:
-        package = refer(package, reference)
+        package = _with_project(refer(package, reference), beside)
     return Entry(requirement=requirement, package=package)
 
 
@@ -116,14 +119,39 @@ def _parse(
     return replace(requirement, url=reference.target), reference
 
 
+def _with_project(package: Package, beside: Callable[[str], tuple[str, bytes] | None]) -> Package:
+    """A local project with what its pyproject.toml says it requires, where that is static."""
+    found = _beside_project(package.source, package.url or "", beside)
+    try:
+        project = read_static(Document(path=found[0], data=found[1])) if found else None
+    except InputError:
+        return package
+    if project is None:
+        return package
+    roots = [root for root in project.roots if root.group is None]
+    extras = dict.fromkeys(root.extra for root in roots if root.extra is not None)
+    return replace(
+        package,
+        requirements=tuple(replace(root.requirement, extra=root.extra) for root in roots),
+        provides_extra=tuple(extras),
+    )
+
+
+def _beside_project(
+    source: SourceKind, target: str, beside: Callable[[str], tuple[str, bytes] | None]
+) -> tuple[str, bytes] | None:
+    """The pyproject.toml of a local project, where it has one."""
+    if source not in ("directory", "editable"):
+        return None
+    folder = re.sub(r"\Afile:(?://)?", "", target).replace("\\", "/")
+    return beside(posixpath.normpath(posixpath.join(folder, "pyproject.toml")))
+
+
 def _name_in_project(
     reference: Reference, beside: Callable[[str], tuple[str, bytes] | None]
 ) -> NormalizedName | None:
     """The name that a local project's pyproject.toml gives it, where there is one."""
-    if reference.source not in ("directory", "editable"):
-        return None
-    folder = re.sub(r"\Afile:(?://)?", "", reference.target).replace("\\", "/")
-    found = beside(posixpath.normpath(posixpath.join(folder, "pyproject.toml")))
+    found = _beside_project(reference.source, reference.target, beside)
     try:
         project = tomli.loads(found[1].decode("utf-8"))["project"] if found else {}
         return canonicalize_name(project["name"], validate=True)

@@ -20,14 +20,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from packaging.markers import Marker
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, canonicalize_name
 
 from distcycle.errors import InputError
-from distcycle.model import IndexOptions, Package, Place, Problem, Root, Snapshot
+from distcycle.model import FileRules, IndexOptions, Package, Place, Problem, Root, Snapshot
 from distcycle.readers import Document
 from distcycle.readers.references import parse_digest, without_credentials
 from distcycle.readers.requirement_entries import (
@@ -81,14 +81,19 @@ def read(document: Document) -> Snapshot:
     name = posixpath.basename(document.path.replace("\\", "/"))
     reading.read_file(_File(name=name, path=document.path, text=text, is_constraint=False))
     reading.refuse_other_texts()
-    packages = _settle((entry.package for entry in reading.entries), reading.constraints)
-    claims_all = is_compiled(text) or reading.requires_hashes or any(p.hashes for p in packages)
+    constraining = [entry.package for entry in reading.constraints]
+    packages = _settle([entry.package for entry in reading.entries], constraining)
+    claims_all = (
+        is_compiled(text) or reading.rules.require_hashes or any(p.hashes for p in packages)
+    )
     return Snapshot(
         path=document.path,
         kind="requirements",
         packages=_with_left_out(packages, reading.left_out),
         roots=tuple(Root(requirement=entry.requirement) for entry in reading.entries),
+        constraints=tuple(entry.requirement for entry in reading.constraints),
         index=reading.index,
+        rules=reading.rules,
         complete=claims_all and not reading.lacks_file,
         problems=tuple(reading.problems),
     )
@@ -100,13 +105,11 @@ class _Reading:
 
     document: Document
     entries: list[Entry] = field(default_factory=list)
-    constraints: dict[NormalizedName, list[Package]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    constraints: list[Entry] = field(default_factory=list)
     left_out: list[Package] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     index: IndexOptions = field(default_factory=IndexOptions)
-    requires_hashes: bool = False
+    rules: FileRules = field(default_factory=FileRules)
     lacks_file: bool = False
     readable: int = 0
     unreadable: list[Place] = field(default_factory=list)
@@ -180,7 +183,7 @@ class _Reading:
             message = f"{without_credentials(requirement.problem)}: {_shown(statement)}"
             self._report(message, place, requirement.name)
         if file.is_constraint:
-            self.constraints[requirement.name].append(entry.package)
+            self.constraints.append(entry)
             return
         # As declared: what a variable stood for may be a secret.
         text = without_credentials(parse_command(statement.text).requirement)
@@ -200,7 +203,16 @@ class _Reading:
         options = command.options
         if "hash" in options:
             self._report("--hash without a requirement, which pip ignores", place)
-        self.requires_hashes |= "require_hashes" in options
+        self.rules = replace(
+            self.rules,
+            pre=_controlled(
+                self.rules.pre,
+                (*options.get("all_releases", ()), *([":all:"] if "pre" in options else ())),
+            ),
+            only_binary=_controlled(self.rules.only_binary, options.get("only_binary", ())),
+            no_binary=_controlled(self.rules.no_binary, options.get("no_binary", ())),
+            require_hashes=self.rules.require_hashes or "require_hashes" in options,
+        )
         # Of several includes on one line pip follows the first, and -r rather than -c.
         for option in ("requirement", "constraint"):
             if option in options:
@@ -263,26 +275,41 @@ def _unique(*parts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value for part in parts for value in part))
 
 
+def _controlled(known: tuple[str, ...], values: Iterable[str]) -> tuple[str, ...]:
+    """Projects of pip's format control after further values; ``:none:`` takes all back."""
+    names = dict.fromkeys(known)
+    for name in ",".join(values).split(","):
+        if name.strip() == ":none:":
+            names.clear()
+        elif name.strip():
+            names[name.strip() if name.strip() == ":all:" else canonicalize_name(name.strip())] = (
+                None
+            )
+    return tuple(names)
+
+
 # Packages -----------------------------------------------------------------------------------------
 
 
-def _settle(
-    packages: Iterable[Package], constraints: Mapping[NormalizedName, list[Package]]
-) -> tuple[Package, ...]:
+def _settle(lines: Sequence[Package], constraints: Iterable[Package]) -> tuple[Package, ...]:
     """Give each line the version that it, another line of its name or a constraint pins.
 
     An unpinned line stands for a package of its own only where no pin covers it.
     """
-    lines = list(packages)
-    pins: dict[NormalizedName, list[Package]] = defaultdict(list)
-    for package in lines:
-        if _is_pinned(package):
-            pins[package.name].append(package)
+    pins, constraining = _pins(lines), _pins(constraints)
     settled: dict[tuple[object, ...], Package] = {}
     for line in lines:
-        for package in _settle_line(line, pins, constraints):
+        for package in _settle_line(line, pins, constraining):
             _add(settled, package)
     return tuple(settled.values())
+
+
+def _pins(packages: Iterable[Package]) -> dict[NormalizedName, list[Package]]:
+    pins: dict[NormalizedName, list[Package]] = defaultdict(list)
+    for package in packages:
+        if _is_pinned(package):
+            pins[package.name].append(package)
+    return pins
 
 
 def _settle_line(
@@ -296,7 +323,6 @@ def _settle_line(
     pinning = [
         replace(pin, place=line.place, via=line.via, marker=_both(line.marker, pin.marker))
         for pin in constraints.get(line.name, ())
-        if _is_pinned(pin)
     ]
     yield from pinning
     standing = [pin.marker for pin in (*pins.get(line.name, ()), *pinning)]

@@ -8,7 +8,7 @@ lock's tool installs.
 
 from distcycle.selection.flow import flow_along, select
 from distcycle.selection.records import Edge, Node, Offer, Request, Selection, Unmet
-from distcycle.selection.roots import MOST_CHOICES, find_choices, find_roots, may_hold
+from distcycle.selection.roots import MOST_CHOICES, find_choices, find_roots, is_requested, may_hold
 
 __all__ = [
     "MOST_CHOICES",
@@ -19,6 +19,7 @@ __all__ = [
     "Selection",
     "Unmet",
     "find_choices",
+    "is_requested",
     "find_roots",
     "flow_along",
     "may_hold",

@@ -103,7 +103,7 @@ class Offers:
             yield Offer((), refused, "lock", artefact, lack="requires-python", pythons=pythons)
         if not admitted:
             return
-        if not artefact.is_wheel and not _is_static(metadata):
+        if not artefact.is_wheel and not metadata.is_static:
             reason = f"{artefact.filename}: a source distribution whose requirements are not static"
             yield self._second_best(index, admitted, reason)
             return
@@ -130,7 +130,7 @@ class Offers:
                 reason=f"comes from a {package.source} source, whose metadata is not built"
             )
         if package.version is None:
-            return Unknown(reason="has no version in the input")
+            return Unknown(reason="is not pinned to a version; --resolve finds one")
         files = self._facts.files.get((package.name, package.version))
         if files is None:
             return Unknown(reason="not asked for yet")
@@ -158,14 +158,6 @@ def _with_python(package: Package) -> tuple[Artefact, ...]:
         replace(a, requires_python=package.requires_python) if a.requires_python is None else a
         for a in artefacts
     )
-
-
-def _is_static(metadata: Metadata) -> bool:
-    """Whether a source distribution's Requires-Dist binds its wheels (PEP 643)."""
-    major, _, minor = metadata.metadata_version.partition(".")
-    if not (major.isdecimal() and minor.isdecimal()):
-        return False
-    return (int(major), int(minor)) >= (2, 2) and "requires-dist" not in metadata.dynamic
 
 
 def _concerns(amendment: Amendment, package: Package) -> bool:
