@@ -7,13 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from packaging.utils import NormalizedName
-from resolvelib import ResolutionImpossible, ResolutionTooDeep, Resolver
+from resolvelib import ResolutionImpossible, ResolutionTooDeep
+from resolvelib.resolvers import Resolution as _Search
 
 from distcycle.errors import ResolutionError
 from distcycle.model import Extra, Package, Place, Requirement, Snapshot
 from distcycle.resolution.conflicts import explain_conflict
 from distcycle.resolution.provider import Pins, Provider
-from distcycle.resolution.records import Candidate, Resolution, Rules, Source, needs_of
+from distcycle.resolution.records import (
+    Candidate,
+    Identifier,
+    Need,
+    Resolution,
+    Rules,
+    Source,
+    needs_of,
+)
 from distcycle.resolution.shelf import Shelf, View
 from distcycle.selection import Request, is_requested
 from distcycle.targets import Target
@@ -84,18 +93,33 @@ def _resolve(view: View, roots: Iterable[Requirement]) -> _Outcome:
         provider.note(need)
     rounds = view.shelf.rules.most_rounds
     try:
-        result = Resolver(provider, pins).resolve(needs, max_rounds=rounds)
+        # resolvelib's Resolver does the same, and then looks for a way to the root by a recursion
+        # that does not end where a loop was left behind.
+        state = _Search(provider, pins).resolve(needs, max_rounds=rounds)
     except ResolutionImpossible as error:
-        needs = [cause.requirement for cause in error.causes]
-        return _Outcome(view, causes=explain_conflict(needs, provider))
+        causes = [cause.requirement for cause in error.causes]
+        return _Outcome(view, causes=explain_conflict(causes, provider))
     except ResolutionTooDeep:
         cause = (
             f"gave up after {rounds} choices; pin or bound what has many versions, or bring"
             " constraints"
         )
         return _Outcome(view, causes=(cause,))
-    chosen = tuple(c for c in result.mapping.values() if c.name)
-    return _Outcome(view, chosen, pins.rounds)
+    return _Outcome(view, _reached(needs, state.mapping, provider), pins.rounds)
+
+
+def _reached(
+    needs: Iterable[Need], mapping: Mapping[Identifier, Candidate], provider: Provider
+) -> tuple[Candidate, ...]:
+    """What is required in the end; what was chosen for something taken back since is not."""
+    found: dict[Identifier, Candidate] = {}
+    pending = [need.identifier for need in needs]
+    while pending:
+        identifier = pending.pop()
+        if identifier[0] and identifier not in found:
+            candidate = found[identifier] = mapping[identifier]
+            pending += [need.identifier for need in provider.get_dependencies(candidate)]
+    return tuple(found[identifier] for identifier in sorted(found))
 
 
 def _unite(done: Iterable[tuple[_Outcome, list[str]]], shelf: Shelf) -> Iterator[Resolution]:

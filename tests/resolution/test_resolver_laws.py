@@ -40,7 +40,7 @@ def indexes(draw: st.DrawFn) -> tuple[Index, tuple[str, ...]]:
 
 
 @given(indexes())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=6000, deadline=None)
 def test_it_finds_a_solution_whenever_there_is_one(case: tuple[Index, tuple[str, ...]]) -> None:
     index, roots = case
     note(f"{index}\n{roots}")
