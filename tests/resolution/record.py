@@ -158,11 +158,19 @@ def _file(entry: dict[str, Any]) -> File:
     yanked = entry.get("yanked", False)
     return File(
         filename=entry["filename"],
-        size_bytes=entry.get("size"),
+        size_bytes=_rounded(entry.get("size")),
         uploaded_s=int(uploaded.timestamp()),
         requires_python=entry.get("requires-python") or None,
         yanked=yanked if isinstance(yanked, str) else "" if yanked else None,
     )
+
+
+def _rounded(size_bytes: int | None) -> int | None:
+    """Three digits: nobody fetches the file, and the others are a fifth of what is stored."""
+    if size_bytes is None:
+        return None
+    unit = 10 ** max(0, len(str(size_bytes)) - 3)
+    return size_bytes // unit * unit
 
 
 def reduce_metadata(data: bytes) -> str:
@@ -183,7 +191,7 @@ def record(recorder: Recorder, cases: Sequence[Case]) -> None:
             for target in case.targets:
                 for command in COMMANDS:
                     _run(command(case, target, server.url), case, target)
-        print(f"asked for in vain: {' '.join(server.missing) or 'nothing'}")
+        _say(f"asked for in vain: {' '.join(server.missing) or 'nothing'}")
 
 
 def _run(words: Sequence[str], case: Case, target: Target) -> None:
@@ -199,9 +207,9 @@ def _run(words: Sequence[str], case: Case, target: Target) -> None:
             env=quiet_environment(folder),
         )
     pins = done.stdout.count("==")
-    print(f"{case.name}, {target.name}: exit code {done.returncode}, {pins} pins", flush=True)
+    _say(f"{case.name}, {target.name}: exit code {done.returncode}, {pins} pins")
     if done.returncode:
-        print(done.stderr.strip())
+        _say(done.stderr.strip().partition("\n")[0])
 
 
 def complete(recorder: Recorder) -> None:
@@ -214,10 +222,10 @@ def complete(recorder: Recorder) -> None:
     for project, files in recorder.projects.items():
         asked = {name_and_version(f.filename) for f in files if f.metadata is not None}
         for file in files:
-            if file.metadata is None and file.is_wheel and _is_taken(file, taken):
-                if name_and_version(file.filename) in asked:
-                    wanted.append((project, file.filename))
-    print(f"{len(wanted)} further wheels", flush=True)
+            new = file.metadata is None and file.is_wheel and _is_taken(file, taken)
+            if new and name_and_version(file.filename) in asked:
+                wanted.append((project, file.filename))
+    _say(f"{len(wanted)} further wheels")
     with ThreadPoolExecutor(8) as pool:
         for _ in pool.map(lambda each: recorder.file(*each), wanted):
             pass
@@ -226,6 +234,11 @@ def complete(recorder: Recorder) -> None:
 def _is_taken(file: File, taken: set[str]) -> bool:
     tags = "-".join(file.filename.removesuffix(".whl").split("-")[-3:])
     return not taken.isdisjoint(expand_tags(tags))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def main() -> int:
@@ -242,11 +255,11 @@ def main() -> int:
     INDEX.parent.mkdir(parents=True, exist_ok=True)
     INDEX.write_bytes(dump_index(recorder))
     for problem in sorted(set(recorder.problems)):
-        print(problem)
+        _say(problem)
     files = sum(map(len, recorder.projects.values()))
     said = sum(f.metadata is not None for each in recorder.projects.values() for f in each)
     size_kb = INDEX.stat().st_size / 1000
-    print(f"{len(recorder.projects)} projects, {files} files, {said} METADATA, {size_kb:.0f} kB")
+    _say(f"{len(recorder.projects)} projects, {files} files, {said} METADATA, {size_kb:.0f} kB")
     return 0
 
 
