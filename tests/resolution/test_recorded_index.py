@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
 import re
 import sys
 import tarfile
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 from http.client import HTTPConnection
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from subprocess import PIPE, Popen, run
@@ -20,6 +22,7 @@ from subprocess import PIPE, Popen, run
 import pytest
 import uv_oracle
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 from resolution_cases import (
     EXCLUDE_NEWER,
@@ -40,8 +43,10 @@ from benchmarks.recorded_index import (
     dump_index,
     read_index,
 )
+from distcycle.metadata import Library, Options
 from distcycle.metadata.core import parse_metadata
 from distcycle.metadata.pages import ACCEPT, parse_page
+from distcycle.model import Facts, IndexOptions, Metadata, Needs
 
 needs_uv = pytest.mark.skipif(uv_oracle.UV is None, reason="NO UV HERE: nothing was resolved")
 
@@ -234,6 +239,24 @@ def test_serves_as_a_process_of_its_own() -> None:
             process.kill()
 
 
+def test_our_library_is_served_as_others_are(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    torch, version = canonicalize_name("torch"), Version("2.0.0")
+    options = Options(index_url=server.url, cache_dir=None, retries=0)
+    with Library(options, environ={"PIP_CONFIG_FILE": os.devnull}) as library:
+        needs = Needs(files={(torch, version): None}, metadata=())
+        files = library.gather(needs, Facts(), index=IndexOptions()).files[torch, version]
+        assert isinstance(files, tuple)
+        wheel = next(file for file in files if "cp311-cp311-manylinux1" in file.filename)
+        needs = Needs(files={}, metadata=(wheel,))
+        said = library.gather(needs, Facts(), index=IndexOptions()).metadata[wheel.identity]
+    assert isinstance(said, Metadata)
+    assert "triton" in {requirement.name for requirement in said.requires}
+    assert server.counts == {"pages": 1, "metadata": 1, "other": 0, "missing": 0}
+
+
 # What is recorded
 
 
@@ -378,6 +401,7 @@ def test_uv_takes_a_withdrawn_release_that_is_pinned(server: Server, tmp_path: P
 # pip
 
 
+@pytest.mark.skipif(find_spec("pip") is None, reason="NO PIP HERE: nothing was resolved by it")
 def test_pip_resolves_without_a_wheel(server: Server, tmp_path: Path) -> None:
     words = [
         *(sys.executable, "-m", "pip", "--isolated", "install", "-q", "--dry-run"),
