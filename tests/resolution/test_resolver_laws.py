@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from distcycle.resolution import Rules, resolve
 from distcycle.selection import Request
 from distcycle.targets import make_targets
-from tests.resolution.synthetic import Index, MemorySource, ask, closed, solutions
+from synthetic import Index, MemorySource, ask, closed, solutions
 
 TARGET = make_targets(["linux_x86_64"], ["3.11"])
 PROJECTS = ("a", "b", "c", "d", "e", "f")
