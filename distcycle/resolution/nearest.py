@@ -358,8 +358,7 @@ class _Judgement:
             versions = tuple(
                 version
                 for version in self._others(source)
-                if not fixed
-                or self._admits(source, version, unmet.source[1], stands, cell)
+                if not fixed or self._admits(source, version, unmet.source[1], stands, cell)
             )
             options.append(_Option(source, versions))
         options += self._ways_around(unmet.source, cell, owed=0)

@@ -52,9 +52,7 @@ def resolve(case: Case, target: Target, index_url: str | None, folder: Path) -> 
     request = Request(groups=frozenset(options.group), extras=frozenset(options.extra))
     scope = make_scope(snapshot, options, request)
     places = tuple(str(folder / place) for place in options.find_links)
-    library = Library(
-        Options(index_url=index_url, find_links=places, cache_dir=None), environ={}
-    )
+    library = Library(Options(index_url=index_url, find_links=places, cache_dir=None), environ={})
     with library:
         [(way, _)], _ = api.resolve_scope(scope, library, make_rules(options, snapshot))
     return {package.name: str(package.version) for package in way.snapshot.packages}

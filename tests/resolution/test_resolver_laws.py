@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
+from synthetic import Index, MemorySource, ask, closed, solutions
 
 from distcycle.resolution import Rules, resolve
 from distcycle.selection import Request
 from distcycle.targets import make_targets
-from synthetic import Index, MemorySource, ask, closed, solutions
 
 TARGET = make_targets(["linux_x86_64"], ["3.11"])
 PROJECTS = ("a", "b", "c", "d", "e", "f")
@@ -40,7 +40,7 @@ def indexes(draw: st.DrawFn) -> tuple[Index, tuple[str, ...]]:
 
 
 @given(indexes())
-@settings(max_examples=6000, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_it_finds_a_solution_whenever_there_is_one(case: tuple[Index, tuple[str, ...]]) -> None:
     index, roots = case
     note(f"{index}\n{roots}")
