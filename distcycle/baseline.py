@@ -29,7 +29,7 @@ class Entry:
     Attributes:
         code: Its code.
         packages: The projects that it is about, sorted.
-        subject: What else tells it from others: a loop's extras.
+        subject: What else tells it from others: a loop's extras, or the project that is required.
         condition: Where it held, as a marker; None when only targets were judged.
         targets: The named targets on which it held, sorted.
     """
@@ -48,7 +48,8 @@ class Entry:
         if is_loop:
             extras = set(subject.split(",")) if subject else set()
             return names <= set(self.packages) and extras <= {*self.subject.split(",")}
-        return names == set(self.packages) and subject == self.subject
+        # What was stored before findings named the project that is required has no subject.
+        return names == set(self.packages) and self.subject in ("", subject)
 
     def cells(self, space: Space) -> Condition:
         """Where it held, in a space."""

@@ -4,59 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
 from packaging.utils import NormalizedName
 
 from distcycle.cycles import find_self_edges
-from distcycle.findings import Severity
+from distcycle.drafts import Draft, describe_package
 from distcycle.markers import Condition
-from distcycle.model import Package, Place, Requirement
-from distcycle.selection import Edge, Offer, Selection, Unmet
+from distcycle.model import Package, Requirement
+from distcycle.selection import Edge, Offer, Selection
+from distcycle.unmet import find_unmet
 from distcycle.wheels import Lack
 
-__all__ = ["Draft", "describe_package", "find_all", "find_unknown"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A finding before its cells are named, its line is looked up and its severity is decided.
-
-    Attributes:
-        code: The finding's code.
-        message: What it says, in one line.
-        packages: The projects that it is about.
-        cells: Where it holds; None when that has no meaning.
-        place: What it points at.
-        details: Further lines.
-        component: The id of the component that it is about.
-        subject: The extras of the component that it is about.
-        severity: What it weighs by default, where that depends on the input.
-    """
-
-    code: str
-    message: str
-    packages: tuple[str, ...]
-    cells: Condition | None = None
-    place: Place
-    details: tuple[str, ...] = ()
-    component: str | None = None
-    subject: str = ""
-    severity: Severity | None = None
-
-
-def describe_package(package: Package) -> str:
-    """A package as people write it, such as ``torch 2.0.0``."""
-    return package.name if package.version is None else f"{package.name} {package.version}"
+__all__ = ["find_all", "find_unknown"]
 
 
 def find_all(selection: Selection) -> Iterator[Draft]:
     """Find everything but loops, in the order of the packages in the input."""
     yield from _find_problems(selection)
     yield from _find_self_cycles(selection)
-    yield from _find_unmet(selection)
+    yield from find_unmet(selection)
     yield from _find_lock_gaps(selection)
     yield from _find_disagreements(selection)
     yield from _find_lacks(selection)
@@ -158,47 +126,6 @@ def _once(edges: Iterable[Edge]) -> Iterator[tuple[Edge, Condition]]:
         firsts.setdefault(key, edge)
         cells[key] |= edge.cells
     return ((edge, cells[key]) for key, edge in firsts.items())
-
-
-# Requirements that nothing meets -----------------------------------------------------------------
-
-
-def _find_unmet(selection: Selection) -> Iterator[Draft]:
-    """Report each requirement of a project once, however many of its wheels declare it."""
-    merged: dict[tuple[object, ...], list[Unmet]] = defaultdict(list)
-    for unmet in selection.unmet:
-        source = unmet.source[0] if unmet.source else None
-        merged[
-            source, unmet.package, unmet.requirement.name, str(unmet.requirement.specifier)
-        ].append(unmet)
-    for same in merged.values():
-        cells = 0
-        for unmet in same:
-            cells |= unmet.cells
-        yield _draft_unmet(selection, same[0], cells)
-
-
-def _draft_unmet(selection: Selection, unmet: Unmet, cells: Condition) -> Draft:
-    packages = selection.snapshot.packages
-    requirement = unmet.requirement
-    source = packages[unmet.source[0]] if unmet.source else None
-    who = describe_package(source) if source else selection.snapshot.path
-    place = requirement.place or (source.place if source else None)
-    if unmet.package is None:
-        code, message = "missing-package", f"{who} requires {requirement.text}, which is not here"
-    else:
-        stands = packages[unmet.package]
-        code = "version-conflict"
-        message = f"{who} requires {requirement.text}, but {describe_package(stands)} stands"
-    lenient = code == "missing-package" and not selection.snapshot.complete
-    return Draft(
-        code=code,
-        message=message,
-        packages=tuple(sorted({requirement.name, *((source.name,) if source else ())})),
-        cells=cells,
-        place=place or Place(path=selection.snapshot.path),
-        severity=Severity.WARN if lenient else None,
-    )
 
 
 # Locks and wheels --------------------------------------------------------------------------------

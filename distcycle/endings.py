@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from distcycle.checks import describe_package, find_unknown
+from distcycle.checks import find_unknown
 from distcycle.cycles import find_components
+from distcycle.drafts import describe_package
 from distcycle.limits import matches
 from distcycle.model import Package, Place, Requirement, Root, Snapshot, Unknown
 from distcycle.policy import Policy, Waiver

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from packaging.utils import NormalizedName
 
 from distcycle import findings
-from distcycle.checks import describe_package, find_unknown
+from distcycle.checks import find_unknown
 from distcycle.cycles import Component, find_components
+from distcycle.drafts import describe_package
 from distcycle.findings import CODES
 from distcycle.losses import lost_bounds, reach_without
-from distcycle.model import Place, Requirement
+from distcycle.model import Place
 from distcycle.nearmisses import find_way_back
-from distcycle.selection import Edge, Selection
+from distcycle.routes import Route, Routes
+from distcycle.selection import Selection
 from distcycle.statements import Statements, row_of
 
 __all__ = ["Explanation", "Opening", "Path", "explain"]
@@ -104,22 +105,20 @@ class _Explainer:
         self.components = find_components(selection.edges, names, full, max_cycles=max_cycles)
         rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
         self.statements = Statements(selection, rows)
-        # For each package that a root asks for, the first that does.
-        self.asked: dict[int, Requirement] = {}
-        for requirement, index, _ in selection.entries:
-            self.asked.setdefault(index, requirement)
 
     def explain(self, names: Iterable[NormalizedName]) -> tuple[Explanation, ...]:
         names = tuple(names)
-        routes = {i: self._route(i) for i, p in enumerate(self.packages) if p.name in names}
-        places = [self.statements.place_of(e) for edges in routes.values() for e in edges]
+        search, full = Routes(self.selection), self.selection.space.full
+        own = [i for i, package in enumerate(self.packages) if package.name in names]
+        routes = {i: route for i in own if (route := search.to((i, ""), full)) is not None}
+        places = [self.statements.place_of(e) for route in routes.values() for e in route.edges]
         places += [root.requirement.place or Place(path="") for root, _ in self.selection.roots]
         for component in self.components:
             places += [self.statements.place_of(edge) for edge in component.edges]
         self.statements.look_up(places)
         return tuple(self._explain(name, routes) for name in names)
 
-    def _explain(self, name: NormalizedName, routes: dict[int, tuple[Edge, ...]]) -> Explanation:
+    def _explain(self, name: NormalizedName, routes: dict[int, Route]) -> Explanation:
         own = [i for i, package in enumerate(self.packages) if package.name == name]
         reached = [self.selection.reached.get((i, ""), 0) for i in own]
         cells = 0
@@ -131,7 +130,7 @@ class _Explainer:
             packages=tuple(describe_package(self.packages[i]) for i in own),
             reached=self.statements.show(cells) if cells else "",
             paths=tuple(
-                self._path(i, routes[i]) for i, where in zip(own, reached, strict=True) if where
+                self._path(routes[i]) for i, where in zip(own, reached, strict=True) if where
             ),
             components=tuple(self._through(component, name) for component in inside),
             openings=tuple(self._openings(component) for component in inside),
@@ -153,32 +152,12 @@ class _Explainer:
 
     # Paths
 
-    def _route(self, index: int) -> tuple[Edge, ...]:
-        """The edges of a shortest way from any root to a package."""
-        came_by: dict[int, Edge | None] = dict.fromkeys(self.asked)
-        outgoing: dict[int, list[Edge]] = {}
-        for edge in self.selection.edges:
-            outgoing.setdefault(edge.source[0], []).append(edge)
-        queue = deque(sorted(self.asked))
-        while queue and index not in came_by:
-            for edge in outgoing.get(queue.popleft(), ()):
-                if edge.target not in came_by:
-                    came_by[edge.target] = edge
-                    queue.append(edge.target)
-        route: list[Edge] = []
-        last = came_by.get(index)
-        while last is not None:
-            route.append(last)
-            last = came_by[last.source[0]]
-        return tuple(reversed(route))
-
-    def _path(self, index: int, route: Sequence[Edge]) -> Path:
-        start = route[0].source[0] if route else index
-        root = self.asked[start]
+    def _path(self, route: Route) -> Path:
+        place = route.root.place or self.packages[route.start].place
         return Path(
-            root=root.text,
-            asked=self.statements.show_place(root.place or self.packages[start].place),
-            edges=tuple(self.statements.edge(edge) for edge in route),
+            root=route.root.text,
+            asked=self.statements.show_place(place),
+            edges=tuple(self.statements.edge(edge) for edge in route.edges),
         )
 
     # Openings

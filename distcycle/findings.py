@@ -432,7 +432,8 @@ class Finding:
         details: Further lines.
         component: The id of the component that the finding is about.
         accepted_by: The rule that accepts or contains it, so that it does not count; None for none.
-        subject: What beside code and projects tells it from others: the extras of a loop.
+        subject: What beside code and projects tells it from others: the extras of a loop, or
+            the project that is required.
     """
 
     code: str

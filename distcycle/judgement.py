@@ -11,8 +11,9 @@ from packaging.version import Version
 
 from distcycle import findings
 from distcycle.baseline import Baseline
-from distcycle.checks import Draft, describe_package, find_all, find_unknown
+from distcycle.checks import find_all, find_unknown
 from distcycle.cycles import Component, find_components
+from distcycle.drafts import Draft, describe_package
 from distcycle.findings import Finding, Missing, NearMiss, Report, Severity, Summary
 from distcycle.markers import Condition, Space
 from distcycle.model import Facts, Package, Snapshot
@@ -97,6 +98,7 @@ class _Judgement:
     def consider(self, components: Sequence[Component], drafts: Sequence[Draft]) -> None:
         """Judge loops and what else was found, then the policy's own rules."""
         places = [draft.place for draft in drafts]
+        places += [draft.way.start for draft in drafts if draft.way and draft.way.start]
         places += [self.statements.place_of(e) for c in components for e in c.edges]
         places += [
             root.requirement.place for root, _ in self.selection.roots if root.requirement.place

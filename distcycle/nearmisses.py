@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from packaging.utils import NormalizedName
 
-from distcycle.checks import describe_package
+from distcycle.drafts import describe_package
 from distcycle.graph import shortest_cycle, strong_components
 from distcycle.markers import Condition
 from distcycle.model import Extra, Package, Requirement

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from distcycle import findings
 from distcycle.breakers import Breakers, break_component
-from distcycle.checks import Draft, describe_package
 from distcycle.cycles import Component, Cycle
+from distcycle.drafts import Draft, Way, describe_node
 from distcycle.findings import (
     Finding,
     Member,
@@ -23,7 +23,7 @@ from distcycle.findings import (
 from distcycle.lines import find_lines
 from distcycle.markers import Condition, Speller
 from distcycle.model import Place, Snapshot
-from distcycle.selection import Edge, Node, Selection
+from distcycle.selection import Edge, Selection
 from distcycle.targets import Target
 
 __all__ = ["Lines", "Statements", "row_of"]
@@ -140,11 +140,15 @@ class Statements:
             condition=None if cells is None else self.condition(cells),
             path=draft.place.path,
             line=self._lines.line(draft.place),
-            details=draft.details,
+            details=(*self._tell_way(draft.way), *draft.details),
             component=draft.component,
             accepted_by=accepted_by,
             subject=draft.subject,
         )
+
+    def _tell_way(self, way: Way | None) -> Iterator[str]:
+        if way is not None:
+            yield f"asked for at {self.show_place(way.start)}: {' -> '.join(way.hops)}"
 
     def draft_of(self, component: Component) -> Draft:
         """The finding that says that a component exists."""
@@ -249,18 +253,12 @@ class Statements:
                 if requirement.name == self._packages[index].name and extra in requirement.extras:
                     yield f"{name} is requested by {self.show_place(requirement.place)}"
             askers = {
-                self._describe_node(edge.source)
+                describe_node(self._packages[edge.source[0]], edge.source[1])
                 for edge in self._selection.edges_into(index)
                 if extra in edge.requirement.extras and edge.source[0] != index
             }
             for asker in sorted(askers):
                 yield f"{name} is requested by {asker}"
-
-    def _describe_node(self, node: Node) -> str:
-        """A node as people write it, such as ``dask[array] 2024.1``."""
-        package = self._packages[node[0]]
-        text = describe_package(package)
-        return f"{package.name}[{node[1]}]{text[len(package.name) :]}" if node[1] else text
 
     def _edge_order(self, edge: Edge) -> tuple[str, str, str, str, int]:
         wheel = edge.artefact.filename if edge.artefact else ""

@@ -9,8 +9,8 @@ from datetime import date
 from fnmatch import fnmatchcase
 
 from distcycle.baseline import Baseline
-from distcycle.checks import Draft, describe_package
 from distcycle.cycles import Component, find_components
+from distcycle.drafts import Draft, describe_package
 from distcycle.findings import Severity
 from distcycle.limits import cells_of_where, matches
 from distcycle.losses import lost_bounds

@@ -328,7 +328,7 @@ class _Page:
                 yield from self._wrap(f"{where}{targets}", 2)
                 for detail in finding.details if self.all else finding.details[:2]:
                     yield from self._wrap(detail, 4)
-            rest = [name for finding in group[len(shown) :] for name in finding.packages[:1]]
+            rest = [name for finding in group[len(shown) :] for name in _subject_of(finding)]
             if rest:
                 names = list_names(list(dict.fromkeys(rest)), _MEMBERS_SHOWN)
                 yield from self._wrap(f"{severity}[{code}] and {len(rest)} more: {names}")
@@ -367,6 +367,11 @@ def _cut(requirement: str) -> str:
     if len(requirement) <= _LONGEST_REQUIREMENT:
         return requirement
     return requirement[: _LONGEST_REQUIREMENT - 4].rpartition(" ")[0] + " ..."
+
+
+def _subject_of(finding: Finding) -> Sequence[str]:
+    """What to call a finding by: the project that is required, else the first of its projects."""
+    return (finding.subject,) if finding.subject else finding.packages[:1]
 
 
 def _is_known(component: Component) -> bool:

@@ -21,7 +21,7 @@ from distcycle.model import (
     Unknown,
 )
 from distcycle.selection.records import Offer, Request
-from distcycle.wheels import Choice, choose
+from distcycle.wheels import Choice, Lack, choose
 
 __all__ = ["Offers"]
 
@@ -62,7 +62,13 @@ class Offers:
             origin: Origin = "installed" if package.source == "installed" else "wheel"
             artefact = package.artefacts[0] if package.artefacts else None
             requires = self._amend(package, package.metadata.requires)
-            yield Offer(requires, everywhere, origin, artefact)
+            admitted = self._space.python(package.metadata.requires_python)
+            pythons = (str(package.metadata.requires_python),)
+            yield Offer(requires, admitted, origin, artefact)
+            if refused := everywhere & ~admitted:
+                # It stands all the same, and requires what it requires.
+                lack: Lack = "requires-python"
+                yield Offer(requires, refused, origin, artefact, lack=lack, pythons=pythons)
         elif isinstance(package.metadata, Unknown):
             yield self._second_best(index, everywhere, package.metadata.reason)
         elif self._request.edges == "lock":

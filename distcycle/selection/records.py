@@ -45,7 +45,8 @@ class Offer:
         artefact: The file that says so.
         unknown: Why no METADATA could be had, and so something less serves, or nothing.
         missed: Whether a file or an index should have told, and could not be had.
-        lack: Why nothing can be installed there, and so nothing is required.
+        lack: Why nothing can be installed there, and so nothing is required, but by what stands
+            there all the same.
         pythons: The versions of Python that the package is for, when that is what is lacking.
     """
 
