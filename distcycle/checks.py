@@ -13,7 +13,7 @@ from distcycle.cycles import find_self_edges
 from distcycle.drafts import Draft, describe_package
 from distcycle.markers import Condition
 from distcycle.model import Package, Requirement
-from distcycle.selection import Edge, Offer, Selection
+from distcycle.selection import Edge, Offer, Selection, flow_along
 from distcycle.unmet import find_unmet
 from distcycle.wheels import Lack
 
@@ -145,12 +145,14 @@ def _find_lock_gaps(selection: Selection) -> Iterator[Draft]:
         pair = (edge.source[0], edge.requirement.name)
         if cells := edge.cells & ~locked.get(pair, 0):
             gaps[pair].append((edge, cells))
+    installed = _installed_by_lock(selection) if gaps else {}
     for (index, name), edges in gaps.items():
         cells = 0
         for _, where in edges:
             cells |= where
         wheels = sorted({edge.artefact.filename for edge, _ in edges if edge.artefact})
         text = edges[0][0].requirement.text
+        absent = cells & ~installed.get(name, 0)
         yield Draft(
             code="lock-edge-missing",
             message=f"{describe_package(packages[index])} requires {text} by its wheel, "
@@ -158,8 +160,25 @@ def _find_lock_gaps(selection: Selection) -> Iterator[Draft]:
             packages=tuple(sorted({packages[index].name, name})),
             cells=cells,
             place=packages[index].place,
-            details=tuple(_first(wheels, 4)),
+            details=(*_tell_absent(name, cells, absent), *_first(wheels, 4)),
         )
+
+
+def _installed_by_lock(selection: Selection) -> dict[NormalizedName, Condition]:
+    """Where the lock's own edges bring each project in: what its tool installs."""
+    installed: dict[NormalizedName, Condition] = defaultdict(int)
+    reached = flow_along(selection, lambda edge: edge.origin == "lock")
+    for (index, extra), cells in reached.items():
+        if not extra:
+            installed[selection.snapshot.packages[index].name] |= cells
+    return installed
+
+
+def _tell_absent(name: NormalizedName, cells: Condition, absent: Condition) -> Iterator[str]:
+    """Say that an installer which follows the lock leaves out what is required."""
+    if absent:
+        part = "" if absent == cells else ", but not everywhere"
+        yield f"the lock installs no {name} there{part}: 'pip check' would call it missing"
 
 
 def _locked(selection: Selection) -> dict[tuple[int, NormalizedName], Condition]:

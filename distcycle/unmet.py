@@ -69,10 +69,15 @@ def _draft_unmet(selection: Selection, routes: Routes, same: list[Unmet]) -> Dra
         cells=reduce(or_, (each.cells for each in same)),
         place=place or Place(path=snapshot.path),
         way=_find_way(selection, routes, sources, leads_to),
-        details=(advice,),
+        details=(advice, *_tell_problem(requirement)),
         subject=requirement.name,
         severity=Severity.WARN if lenient else None,
     )
+
+
+def _tell_problem(requirement: Requirement) -> Iterator[str]:
+    if requirement.problem is not None:
+        yield f"part of it cannot be read: {requirement.problem}"
 
 
 def _find_way(

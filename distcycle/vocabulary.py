@@ -54,6 +54,11 @@ def vocabulary_of(snapshot: Snapshot, facts: Facts) -> Vocabulary:
             *(artefact.requires_python for artefact in artefacts),
             *(package.requires_python for package in snapshot.packages),
             *(metadata.requires_python for metadata in _known(facts)),
+            *(
+                package.metadata.requires_python
+                for package in snapshot.packages
+                if isinstance(package.metadata, Metadata)
+            ),
         )
         if specifier is not None
     }

@@ -177,6 +177,8 @@ def test_all_environments_at_once_hold_each_target(path: Path) -> None:
     targets = [row.name for row in whole.targets]
     if not targets:
         pytest.skip("no target Python satisfies its requires-python")
+    if not whole.whole:
+        pytest.skip("taken in one environment")
     listed = audit_case(replace(case, targets=targets))
     assert loops_by_target(listed) == loops_by_target(whole)
     assert statements_by_target(listed) == statements_by_target(whole)
