@@ -7,7 +7,6 @@ or list in a version, no substring, no ``os_name == 'nt'`` on Emscripten.
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from installed import UV
 from marker_samples import TABLE, holds
 from packaging.markers import Marker
 
@@ -28,16 +28,6 @@ PYTHON = "3.8"
 Universe = Mapping[str, Sequence[str]]
 
 
-def find_uv() -> list[str] | None:
-    """The command that runs uv: beside this interpreter, on the path, or as a module."""
-    for place in (Path(sys.prefix) / "bin" / "uv", Path(sys.prefix) / "Scripts" / "uv.exe"):
-        if place.is_file():
-            return [str(place)]
-    found = shutil.which("uv")
-    return [found] if found else None
-
-
-UV = find_uv()
 pytestmark = pytest.mark.skipif(
     UV is None, reason="NO UV HERE: our conditions were not compared with its own"
 )
