@@ -133,7 +133,8 @@ CODES: Mapping[str, Code] = {
             "missing-package",
             "A live requirement that no package of the input meets.",
             _D,
-            "Lock again, or add the package.",
+            "Lock again, or add the package; the details say how it is reached, and what your "
+            "tool needs.",
             "hen 1.0 requires egg, and the lock has no egg.",
             ("PEP 508",),
         ),
@@ -142,7 +143,8 @@ CODES: Mapping[str, Code] = {
             "The package that stands is outside the specifier.",
             _D,
             "Lock again, or choose a version that every requirement admits.",
-            "hen 1.0 requires egg>=2, and the lock pins egg 1.0.",
+            "hen 1.0 requires egg>=2, and the lock pins egg 1.0; or it pins egg 1.0 and egg 2.0 for "
+            "one target.",
             ("PEP 440",),
         ),
         Code(

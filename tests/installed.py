@@ -38,6 +38,7 @@ __all__ = [
     "of_report",
     "only_by_extras",
     "put_in",
+    "remove",
 ]
 
 PLATFORMS: Mapping[str, str] = {
@@ -126,6 +127,13 @@ def put_in(folder: Path, distributions: Sequence[Distribution]) -> None:
         (info / "METADATA").write_text("\n".join([*lines, ""]), "utf-8")
         wheel = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         (info / "WHEEL").write_text(wheel, "utf-8")
+
+
+def remove(folder: Path, names: Sequence[str]) -> None:
+    """Make distributions no longer stand in an environment."""
+    for name in names:
+        (info,) = _site(folder).glob(f"{name}-*.dist-info")
+        shutil.rmtree(info)
 
 
 def cells_of(selection: Selection, target: str) -> Condition:
