@@ -143,8 +143,8 @@ CODES: Mapping[str, Code] = {
             "The package that stands is outside the specifier.",
             _D,
             "Lock again, or choose a version that every requirement admits.",
-            "hen 1.0 requires egg>=2, and the lock pins egg 1.0; or it pins egg 1.0 and egg 2.0 for "
-            "one target.",
+            "hen 1.0 requires egg>=2, and the lock pins egg 1.0; or it pins egg 1.0 and egg 2.0 "
+            "for one target.",
             ("PEP 440",),
         ),
         Code(

@@ -321,6 +321,17 @@ def test_verbose_says_more(distcycle: Run, tmp_path: Path, clean: tuple[str, ...
     assert full.stdout.count("warn[edges-unknown]") == 6
 
 
+def test_of_what_is_missing_the_rest_is_told_by_its_own_name(
+    distcycle: Run, tmp_path: Path, make_wheel: Callable[..., Path]
+) -> None:
+    folder = make_wheel("hen", "1.0", tuple(f"egg{number}>=2" for number in range(6))).parent
+    (tmp_path / "hen.txt").write_text("hen==1.0\n", "utf-8")
+    done = distcycle("audit", "hen.txt", "--find-links", folder, *HERE, "--no-cache")
+    assert "asked for at hen.txt:1: hen 1.0 -> egg0\n" in done.stdout
+    assert "add egg0>=2 to it, or compile it again\n" in done.stdout
+    assert "warn[missing-package] and 3 more: egg3, egg4, egg5\n" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("flags", "environ", "colored"),
     [
