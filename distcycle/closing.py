@@ -58,7 +58,9 @@ _ADVICE: Mapping[str, _Advice] = {
         double="install one of them",
     ),
     "environment": _Advice(
-        missing="install '{need}'", conflict="install '{need}'", double="uninstall {name}, twice"
+        missing="install '{need}'",
+        conflict="install '{need}'",
+        double="uninstall {name} and install it again",
     ),
     "wheelhouse": _Advice(
         missing="put a wheel of {need} into the folder",
