@@ -21,6 +21,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from distcycle.baseline import baseline_of
+from distcycle.builds import Builds, walk_builds
 from distcycle.changes import find_changes
 from distcycle.cycles import TooManySets, find_components
 from distcycle.errors import InputError, ResolutionError, UnknownFormat
@@ -542,14 +543,15 @@ def _judge_scope(
     scope = replace(scope, words=words_of_rules(options.policy, options.baseline))
     selection, facts = gather(scope, library, facts)
     options, notes = _end_waivers(selection, scope, library, options)
+    builds = _gather_builds(scope, library, facts) if options.build else None
     try:
-        report = judge(selection, options)
+        report = judge(selection, options, builds)
     except TooManySets as error:
         scope = scope.listed(scope.targets)
         space = scope.space(facts)
         space.note = f"{error}; judged on the named targets only"
         selection = select(scope.snapshot, space, facts, scope.request)
-        report = judge(selection, options)
+        report = judge(selection, options, builds)
     report = replace(report, notes=report.notes + notes)
     located = {profile.target.name for profile in selection.space.named}
     beside = [target for target in scope.targets if target.name not in located]
@@ -557,7 +559,25 @@ def _judge_scope(
         return report, (selection,)
     others, _ = gather(scope.listed(beside), library)
     order = [target.name for target in scope.targets]
-    return add_targets(report, judge(others, options), order), (selection, others)
+    return add_targets(report, judge(others, options, builds), order), (selection, others)
+
+
+def _gather_builds(scope: Scope, library: Library | None, facts: Facts) -> Builds | None:
+    """Walk along build requirements until no fact is missing, on the targets that are named."""
+    from distcycle.folders import read_folders, read_own
+
+    if library is None:
+        raise InputError("build requirements are asked for, and nothing may be read to find them")
+    if not scope.targets:
+        return None
+    snapshot = scope.snapshot
+    selection, facts = gather(scope.listed(scope.targets), library, facts)
+    folders, own = read_folders(snapshot), read_own(snapshot)
+    while True:
+        builds = walk_builds(selection, facts, folders=folders, own=own)
+        if not builds.needs:
+            return builds
+        facts = library.gather(builds.needs, facts, index=snapshot.index)
 
 
 def _end_waivers(
@@ -634,6 +654,7 @@ def audit(
     groups: Iterable[str] = (),
     all_extras: bool = False,
     edges: Literal["wheel", "lock"] = "wheel",
+    build: bool = False,
     offline: bool = False,
     library: Library | None = None,
     today: date | None = None,
@@ -649,6 +670,7 @@ def audit(
         groups: Dependency groups of the project that are asked for.
         all_extras: Whether every extra is asked for.
         edges: ``wheel`` to ask each wheel what it requires, ``lock`` to believe the lock.
+        build: Whether loops of build requirements are sought as well.
         offline: Whether to open no socket.
         library: Where METADATA comes from; None for the index that pip uses here.
         today: The date on which waivers are judged; None for today (UTC).
@@ -673,8 +695,9 @@ def audit(
         request=scope.request,
         policy=policy or Policy(),
         today=today or datetime.now(timezone.utc).date(),
+        build=build,
     )
-    if library is not None or edges == "lock":
+    if library is not None or (edges == "lock" and not build):
         return judge_scope(scope, library, options)
     from distcycle.metadata import Library
     from distcycle.metadata import Options as LibraryOptions

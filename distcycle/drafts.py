@@ -39,6 +39,8 @@ class Draft:
         component: The id of the component that it is about.
         subject: The extras of the component that it is about, or the project that is required.
         severity: What it weighs by default, where that depends on the input.
+        by_target: Whether only the named targets were judged for it, even where every environment
+            is for the rest.
     """
 
     code: str
@@ -51,6 +53,7 @@ class Draft:
     component: str | None = None
     subject: str = ""
     severity: Severity | None = None
+    by_target: bool = False
 
 
 def describe_package(package: Package) -> str:

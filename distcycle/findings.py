@@ -104,6 +104,14 @@ CODES: Mapping[str, Code] = {
             ("docs/remedies.md",),
         ),
         Code(
+            "build-cycle",
+            "Build requirements form a loop, so that not everything can be built from source.",
+            _D,
+            "Take the packages that are named as wheels to begin with, then build the rest.",
+            "hen's pyproject.toml says requires = ['egg'], and egg's says requires = ['hen'].",
+            ("docs/build.md", "PEP 517", "PEP 518"),
+        ),
+        Code(
             "lock-edge-missing",
             "The wheel of a target declares an edge that the lock lacks.",
             _W,

@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from distcycle import findings
 from distcycle.baseline import Baseline
+from distcycle.builds import Builds, draft_builds
 from distcycle.checks import find_all, find_unknown
 from distcycle.cycles import Component, find_components
 from distcycle.drafts import Draft, describe_package
@@ -40,6 +41,7 @@ class Options:
         max_cycles: How many loops to list in each component.
         today: The date on which waivers are judged.
         baseline: What is known already.
+        build: Whether loops of build requirements are sought as well.
     """
 
     request: Request = field(default_factory=Request)
@@ -47,6 +49,7 @@ class Options:
     max_cycles: int = 100
     today: date = date.max
     baseline: Baseline | None = None
+    build: bool = False
 
 
 def audit(
@@ -71,23 +74,39 @@ def audit(
     return judge(select(snapshot, space, facts, options.request, bounds), options)
 
 
-def judge(selection: Selection, options: Options) -> Report:
-    """Judge what was selected; see :func:`audit`."""
+def judge(selection: Selection, options: Options, builds: Builds | None = None) -> Report:
+    """Judge what was selected; see :func:`audit`.
+
+    Args:
+        selection: What was selected.
+        options: How to judge.
+        builds: What must be built before what; None when that is of no interest.
+    """
     names = [package.name for package in selection.snapshot.packages]
     full = selection.space.full
     components = find_components(selection.edges, names, full, max_cycles=options.max_cycles)
     cut = apply_cuts(selection, components, options.policy.cuts, options.max_cycles)
-    judgement = _Judgement(cut.selection, options)
-    judgement.consider(cut.components, [*cut.drafts, *find_all(cut.selection)])
+    judgement = _Judgement(cut.selection, options, builds)
+    drafts = [*cut.drafts, *find_all(cut.selection)]
+    if builds is not None:
+        drafts += draft_builds(builds, selection.space)
+    judgement.consider(cut.components, drafts)
     return judgement.report(cut.opened)
 
 
 class _Judgement:
     """One input's components and findings, with the policy's word on each."""
 
-    def __init__(self, selection: Selection, options: Options) -> None:
+    def __init__(self, selection: Selection, options: Options, builds: Builds | None) -> None:
         self.selection = selection
-        self.judge = Judge(options.policy, selection, options.today, options.baseline)
+        self.builds = builds
+        self.judge = Judge(
+            options.policy,
+            selection,
+            options.today,
+            options.baseline,
+            None if builds is None else frozenset(source.name for source in builds.sources),
+        )
         rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
         self.rows = tuple(row for row, _ in rows)
         self.statements = Statements(selection, rows)
@@ -154,6 +173,7 @@ class _Judgement:
             notes=(
                 *_notes(self.selection, self.statements),
                 *_find_flips(self.selection, self.loops),
+                *(self.builds.notes if self.builds else ()),
             ),
         )
 

@@ -20,6 +20,7 @@ from packaging.version import Version
 __all__ = [
     "Amendment",
     "Artefact",
+    "BuildSystem",
     "Extra",
     "Facts",
     "FileRules",
@@ -132,11 +133,25 @@ class Metadata:
 
     @property
     def is_static(self) -> bool:
-        """Whether a source distribution's Requires-Dist binds its wheels (PEP 643)."""
+        """Whether the Requires-Dist of a source distribution binds its wheels (PEP 643)."""
         major, _, minor = self.metadata_version.partition(".")
         if not (major.isdecimal() and minor.isdecimal()):
             return False
         return (int(major), int(minor)) >= (2, 2) and "requires-dist" not in self.dynamic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildSystem:
+    """What a source distribution, or a project's folder, needs to be built (PEP 518).
+
+    Attributes:
+        requires: What must be installed to build it, in file order.
+        is_default: Whether its pyproject.toml says nothing of that, or there is none, so that the
+            specification's default holds.
+    """
+
+    requires: tuple[Requirement, ...]
+    is_default: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,12 +380,20 @@ class Facts:
     Attributes:
         files: For a project and version, the files an index has of it.
         metadata: For :attr:`Artefact.identity`, what that artefact says of itself.
+        versions: For a project, the versions that are released, newest first.
+        builds: For :attr:`Artefact.identity` of a source distribution, what it needs to be built.
     """
 
     files: Mapping[tuple[NormalizedName, Version], tuple[Artefact, ...] | Unknown] = field(
         default_factory=lambda: MappingProxyType({})
     )
     metadata: Mapping[str, Metadata | Unknown] = field(default_factory=lambda: MappingProxyType({}))
+    versions: Mapping[NormalizedName, tuple[Version, ...] | Unknown] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    builds: Mapping[str, BuildSystem | Unknown] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,10 +404,14 @@ class Needs:
         files: Projects and versions whose files an index must list, with the registry that the
             input names for each (None for the configured one).
         metadata: Artefacts whose METADATA some judged environment needs.
+        versions: Projects of which it must be known what is released.
+        builds: Source distributions of which it must be known what they need to be built.
     """
 
     files: Mapping[tuple[NormalizedName, Version], str | None]
     metadata: tuple[Artefact, ...]
+    versions: tuple[NormalizedName, ...] = ()
+    builds: tuple[Artefact, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.files or self.metadata)
+        return bool(self.files or self.metadata or self.versions or self.builds)

@@ -137,7 +137,7 @@ class Statements:
             message=draft.message,
             packages=draft.packages,
             targets=() if cells is None else self.targets_in(cells),
-            condition=None if cells is None else self.condition(cells),
+            condition=None if cells is None or draft.by_target else self.condition(cells),
             path=draft.place.path,
             line=self._lines.line(draft.place),
             details=(*self._tell_way(draft.way), *draft.details),

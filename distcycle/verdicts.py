@@ -209,12 +209,14 @@ class Judge:
         selection: What was selected.
         today: The date on which waivers are judged.
         baseline: What is known already.
+        builds: What is needed to build the input; None when that was not looked at.
     """
 
     policy: Policy
     selection: Selection
     today: date
     baseline: Baseline | None = None
+    builds: frozenset[str] | None = None
     _used: set[int] = field(default_factory=set)
     _expired: set[int] = field(default_factory=set)
     _indices: dict[str, list[int]] = field(init=False)
@@ -314,9 +316,13 @@ class Judge:
 
     def find_unused(self) -> Iterator[Draft]:
         """Find rules that matched nothing, and waivers that are past their date."""
-        present = {package.name for package in self.selection.snapshot.packages}
+        present: set[str] = {package.name for package in self.selection.snapshot.packages}
+        of_builds = present | (self.builds or frozenset())
         for waiver in self.policy.waivers:
-            absent = [n for n in waiver.packages if not _is_pattern(n) and n not in present]
+            if waiver.code == "build-cycle" and self.builds is None:
+                continue
+            known = of_builds if waiver.code == "build-cycle" else present
+            absent = [n for n in waiver.packages if not _is_pattern(n) and n not in known]
             label = f"the waiver of {waiver.code} for {', '.join(waiver.packages)}"
             if id(waiver) in self._expired:
                 ended = f"on {waiver.until}"

@@ -139,6 +139,7 @@ def _add_judgement_options(command: argparse.ArgumentParser) -> None:
     _add_input_options(command)
     _add_fact_options(command)
     group = command.add_argument_group("judgement")
+    _add_switch(group, "--build", "--no-build", "find loops of build requirements as well")
     _add_policy_options(group)
     for flag, severity in (("-A", "allow"), ("-W", "warn"), ("-D", "deny")):
         group.add_argument(

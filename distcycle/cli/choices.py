@@ -86,6 +86,7 @@ def make_judgement(options: argparse.Namespace, policy: Policy) -> Options:
         max_cycles=options.max_cycles,
         today=options.today or datetime.now(timezone.utc).date(),
         baseline=baseline,
+        build=options.build,
     )
 
 
@@ -267,7 +268,7 @@ def make_library_if_asked(options: argparse.Namespace) -> AbstractContextManager
     """No library where the lock is believed: loading it takes as long as judging a lock."""
     from contextlib import nullcontext
 
-    believes = options.edges == "lock" and not options.bundle
+    believes = options.edges == "lock" and not options.bundle and not options.build
     return nullcontext() if believes else make_library(options)
 
 

@@ -48,6 +48,7 @@ def show_report(report: Report, options: argparse.Namespace, judgement: Options)
 
     if judgement.baseline is not None:
         gone = judgement.baseline.gone(report)
+        gone = tuple(e for e in gone if judgement.build or e.code != "build-cycle")
         notes = tuple(
             f"{judgement.baseline.path}: no longer occurs: {entry.code} {', '.join(entry.packages)}"
             for entry in gone
@@ -134,6 +135,7 @@ def spell_command(words: Sequence[str], options: argparse.Namespace) -> str:
     words += [word for code, severity in options.severities for word in (f"--{severity}", code)]
     words += ["--targets", ",".join(options.targets)] if options.targets else []
     words += ["--all-extras"] if options.all_extras else []
+    words += ["--build"] if options.build else []
     words += ["--fail-on-unknown"] if options.fail_on_unknown else []
     words += ["--edges", "lock"] if options.edges == "lock" else []
     words += ["--input-kind", options.input_kind] if options.input_kind else []

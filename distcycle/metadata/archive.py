@@ -1,4 +1,4 @@
-"""METADATA out of a wheel and PKG-INFO out of a source distribution, without extracting either.
+"""METADATA out of a wheel; PKG-INFO and pyproject.toml out of a source distribution; nothing else.
 
 Archives come from anywhere, so every size is bounded and every way in which ``zipfile`` and
 ``tarfile`` fail on hostile bytes becomes one :class:`~distcycle.errors.MetadataError`.
@@ -34,9 +34,17 @@ from distcycle.errors import MetadataError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["HOSTILE_ZIP", "METADATA_LIMIT_BYTES", "name_and_version", "read_sdist", "read_wheel"]
+__all__ = [
+    "HOSTILE_ZIP",
+    "METADATA_LIMIT_BYTES",
+    "name_and_version",
+    "read_pyproject",
+    "read_sdist",
+    "read_wheel",
+]
 
 METADATA_LIMIT_BYTES = 8 * 2**20
+_PYPROJECT_LIMIT_BYTES = 2**20
 _MEMBERS_LIMIT = 250_000
 _UNPACKED_LIMIT_BYTES = 512 * 2**20
 # What the standard library raises on archives that are damaged or made to harm.
@@ -136,6 +144,35 @@ def read_sdist(file: BinaryIO, filename: str) -> bytes:
         raise MetadataError(f"not a readable source distribution: {_say(error)}") from None
 
 
+def read_pyproject(file: BinaryIO, filename: str) -> bytes | None:
+    """Read a source distribution's pyproject.toml, the one in its top folder.
+
+    Args:
+        file: The archive; a tar archive is read as a stream, to its end: of two members of one
+            name the last is what an installer would unpack.
+        filename: Its name, which decides the kind of archive.
+
+    Returns:
+        The member's bytes; None when it has none.
+
+    Raises:
+        MetadataError: It is no such archive, has more than one such member in different folders,
+            or a size exceeds what one may have.
+    """
+    try:
+        if filename.lower().endswith(".zip"):
+            found = _pyprojects_in_zip(file)
+        else:
+            found = _pyprojects_in_tar(_decompressed(file, filename.lower()))
+    except _HOSTILE as error:
+        raise MetadataError(f"not a readable source distribution: {_say(error)}") from None
+    if len(found) > 1:
+        raise MetadataError(
+            f"pyproject.toml in several top folders: {', '.join(sorted(found)[:3])}"
+        )
+    return next(iter(found.values()), None)
+
+
 def _say(error: BaseException) -> str:
     """An error in one line that does not vary between runs."""
     return " ".join(str(error).split())[:200] or type(error).__name__
@@ -164,16 +201,63 @@ def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
         return _bounded(member)
 
 
-def _bounded(member: IO[bytes]) -> bytes:
-    data = member.read(METADATA_LIMIT_BYTES + 1)
-    if len(data) > METADATA_LIMIT_BYTES:
-        raise MetadataError(f"metadata larger than {METADATA_LIMIT_BYTES // 2**20} MiB")
+def _bounded(
+    member: IO[bytes], limit_bytes: int = METADATA_LIMIT_BYTES, noun: str = "metadata"
+) -> bytes:
+    data = member.read(limit_bytes + 1)
+    if len(data) > limit_bytes:
+        raise MetadataError(f"{noun} larger than {limit_bytes // 2**20} MiB")
     return data
+
+
+def _bounded_pyproject(member: IO[bytes]) -> bytes:
+    return _bounded(member, _PYPROJECT_LIMIT_BYTES, "pyproject.toml")
 
 
 def _is_pkg_info(name: str) -> bool:
     folder, _, member = name.removeprefix("./").partition("/")
     return member == "PKG-INFO" and folder != ""
+
+
+def _top_folder(name: str, member: str) -> str | None:
+    """The top folder in which a member of that name lies; None for any other path."""
+    folder, _, rest = name.removeprefix("./").partition("/")
+    return folder if rest == member and folder not in {"", ".", ".."} else None
+
+
+def _pyprojects_in_zip(file: BinaryIO) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    with zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+        if len(names) > _MEMBERS_LIMIT:
+            raise MetadataError(f"more than {_MEMBERS_LIMIT} members")
+        if not any("/" in name for name in names):
+            raise MetadataError("no top folder in it")
+        for name in dict.fromkeys(names):
+            folder = _top_folder(name, "pyproject.toml")
+            if folder is not None:
+                with archive.open(name) as member:
+                    found[folder] = _bounded_pyproject(member)
+    return found
+
+
+def _pyprojects_in_tar(stream: BinaryIO) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    has_folder = False
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for count, member in enumerate(archive):
+            if count > _MEMBERS_LIMIT:
+                raise MetadataError(f"more than {_MEMBERS_LIMIT} members")
+            has_folder = has_folder or "/" in member.name or member.isdir()
+            folder = _top_folder(member.name, "pyproject.toml")
+            if folder is None:
+                continue
+            if not member.isfile():
+                raise MetadataError("its pyproject.toml is not a regular file")
+            found[folder] = _bounded_pyproject(cast("IO[bytes]", archive.extractfile(member)))
+    if not has_folder:
+        raise MetadataError("no top folder in it")
+    return found
 
 
 def _read_zip_sdist(file: BinaryIO) -> bytes:

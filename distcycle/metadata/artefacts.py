@@ -1,4 +1,4 @@
-"""One artefact's METADATA, sought where it costs least first.
+"""One artefact's METADATA, or another part of it, sought where it costs least first.
 
 Order: cache, the file on this machine, a file of that name in a place for ``--find-links``, its own
 URL (the metadata file beside it, then a part of it, then the whole if small), and last the same
@@ -11,7 +11,7 @@ import io
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -36,22 +36,46 @@ from distcycle.model import Artefact, Metadata, Unknown
 if TYPE_CHECKING:
     from distcycle.metadata.http import Client
 
-__all__ = ["Artefacts"]
+__all__ = ["METADATA", "Artefacts", "Part"]
 
 _WHOLE_WHEEL_LIMIT_BYTES = 5 * 2**20
 _WHOLE_SDIST_LIMIT_BYTES = 30 * 2**20
 _ABSENT_LIMIT = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is read out of an artefact.
+
+    Attributes:
+        name: What the cache keeps it under.
+        read: Reads it out of a whole file of a given name; raises MetadataError where it cannot.
+        is_beside: Whether an index may serve it beside the file (PEP 658).
+    """
+
+    name: str
+    read: Callable[[BinaryIO, str], bytes]
+    is_beside: bool = False
+
+
+def _read_headers(file: BinaryIO, filename: str) -> bytes:
+    is_wheel = filename.endswith(".whl")
+    return header_block(read_wheel(file, filename) if is_wheel else read_sdist(file, filename))
+
+
+METADATA = Part("metadata", _read_headers, is_beside=True)
+
+
 class Artefacts:
-    """Finds METADATA; safe to use from several threads.
+    """Finds METADATA, or another part of artefacts; safe to use from several threads.
 
     Args:
         client: Gives the client, when the network is needed.
-        cache: Where METADATA is kept between runs.
+        cache: Where parts are kept between runs.
         listings: What indexes and places for ``--find-links`` list.
         locations: Which of them to ask.
         offline: Whether the network must not be used.
+        part: What is read out of each.
     """
 
     def __init__(
@@ -62,7 +86,9 @@ class Artefacts:
         locations: Locations,
         *,
         offline: bool,
+        part: Part = METADATA,
     ) -> None:
+        self._part = part
         self._client = client
         self._cache = cache
         self._listings = listings
@@ -80,6 +106,11 @@ class Artefacts:
         Raises:
             MetadataError: A whole file was read whose hash is not the one that the input gives.
         """
+        headers = self.find(artefact)
+        return headers if isinstance(headers, Unknown) else parse_metadata(headers)
+
+    def find(self, artefact: Artefact) -> bytes | Unknown:
+        """The part of an artefact that is sought, as it stands there; see :meth:`metadata`."""
         reasons: dict[str, None] = {}
         passing = False
         for way in self._ways(artefact):
@@ -92,7 +123,7 @@ class Artefacts:
                 passing |= isinstance(error, Unreachable) and error.status != 404
                 continue
             if headers is not None:
-                return parse_metadata(headers)
+                return headers
         reason = "; ".join(reasons) or f"{artefact.filename} is not on the index"
         return Unknown(reason=reason, passing=passing)
 
@@ -110,13 +141,13 @@ class Artefacts:
         if digest is None:
             return None
         origins = [origin_of(artefact.url)] if artefact.url else []
-        return self._cache.load_metadata(digest, origins)
+        return self._cache.load_metadata(digest, origins, kind=self._part.name)
 
     def _on_disk(self, artefact: Artefact) -> bytes | None:
         path = _path(artefact)
         if path is None:
             return None
-        headers = _read_file(path, artefact)
+        headers = self._read_file(path, artefact)
         self._keep(artefact, headers, origin="")
         return headers
 
@@ -172,7 +203,8 @@ class Artefacts:
             raise Unreachable(OFFLINE, url=redact_url(url))
         if not url.lower().startswith(("http://", "https://")):
             raise MetadataError("not an http, https or file URL", url=redact_url(url))
-        headers = self._metadata_file(artefact, url) or self._from_archive(artefact, url)
+        headers = self._metadata_file(artefact, url) if self._part.is_beside else None
+        headers = headers or self._from_archive(artefact, url)
         self._keep(artefact, headers, origin="" if trusted else origin_of(url))
         return headers
 
@@ -207,19 +239,42 @@ class Artefacts:
         if artefact.is_wheel:
             opened = open_remote(self._client(), url, whole_limit_bytes=_WHOLE_WHEEL_LIMIT_BYTES)
             if not isinstance(opened, bytes):
-                return header_block(_read(cast("BinaryIO", opened), artefact, url))
-            return _read_whole(opened, artefact, url)
+                return self._read(cast("BinaryIO", opened), artefact, url)
+            return self._read_whole(opened, artefact, url)
         answer = self._client().get(
             url, limit_bytes=_WHOLE_SDIST_LIMIT_BYTES, headers={"Accept-Encoding": "identity"}
         )
         if answer.status != 200:
             raise Unreachable(f"HTTP {answer.status}", url=redact_url(url), status=answer.status)
-        return _read_whole(answer.body, artefact, url)
+        return self._read_whole(answer.body, artefact, url)
 
     def _keep(self, artefact: Artefact, headers: bytes, *, origin: str) -> None:
         digest = _sha256(artefact)
         if digest is not None:
-            self._cache.store_metadata(digest, headers, origin=origin)
+            self._cache.store_metadata(digest, headers, origin=origin, kind=self._part.name)
+
+    def _read(self, file: BinaryIO, artefact: Artefact, where: str) -> bytes:
+        try:
+            return self._part.read(file, artefact.filename)
+        except MetadataError as error:
+            if error.url is not None:
+                raise
+            raise MetadataError(error.problem, url=redact_url(where)) from None
+
+    def _read_whole(self, data: bytes, artefact: Artefact, url: str) -> bytes:
+        if not bytes_match(data, artefact.hashes):
+            raise _mismatch(artefact, redact_url(url))
+        return self._read(io.BytesIO(data), artefact, url)
+
+    def _read_file(self, path: Path, artefact: Artefact) -> bytes:
+        try:
+            if not file_matches(path, artefact.hashes):
+                raise _mismatch(artefact, str(path))
+            with path.open("rb") as file:
+                return self._read(file, artefact, str(path))
+        except (OSError, ValueError) as error:
+            problem = getattr(error, "strerror", None) or "cannot be read"
+            raise MetadataError(problem, url=str(path)) from None
 
 
 def _path(artefact: Artefact) -> Path | None:
@@ -236,34 +291,6 @@ def _agree(artefact: Artefact, file: Artefact) -> bool:
     """Whether two records can be of one file: no algorithm that both know says otherwise."""
     known = dict(artefact.hashes)
     return all(known.get(name, digest) == digest for name, digest in file.hashes)
-
-
-def _read(file: BinaryIO, artefact: Artefact, where: str) -> bytes:
-    try:
-        if artefact.is_wheel:
-            return read_wheel(file, artefact.filename)
-        return read_sdist(file, artefact.filename)
-    except MetadataError as error:
-        if error.url is not None:
-            raise
-        raise MetadataError(error.problem, url=redact_url(where)) from None
-
-
-def _read_whole(data: bytes, artefact: Artefact, url: str) -> bytes:
-    if not bytes_match(data, artefact.hashes):
-        raise _mismatch(artefact, redact_url(url))
-    return header_block(_read(io.BytesIO(data), artefact, url))
-
-
-def _read_file(path: Path, artefact: Artefact) -> bytes:
-    try:
-        if not file_matches(path, artefact.hashes):
-            raise _mismatch(artefact, str(path))
-        with path.open("rb") as file:
-            return header_block(_read(file, artefact, str(path)))
-    except (OSError, ValueError) as error:
-        problem = getattr(error, "strerror", None) or "cannot be read"
-        raise MetadataError(problem, url=str(path)) from None
 
 
 def _mismatch(artefact: Artefact, where: str) -> HashMismatch:

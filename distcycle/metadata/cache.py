@@ -1,8 +1,9 @@
 """What was fetched before: METADATA for ever, project pages until they are to be asked for again.
 
-METADATA is kept under the artefact's sha256. One that came from where the input's own text points
-is kept apart under the host that sent it: else a lock that names a hostile host beside the hash of
-a well-known wheel could plant that wheel's METADATA for every later run.
+METADATA, and what a source distribution needs to be built, is kept under the artefact's sha256. One
+that came from where the input's own text points is kept apart under the host that sent it: else a
+lock that names a hostile host beside the hash of a well-known wheel could plant that wheel's
+METADATA for every later run.
 
 Entries are written to a temporary name and then moved, so two processes never see half of one.
 """
@@ -43,32 +44,38 @@ class Cache:
     def __init__(self, folder: Path | None) -> None:
         self._folder = None if folder is None else folder / _LAYOUT
 
-    def load_metadata(self, sha256: str, origins: Sequence[str] = ()) -> bytes | None:
-        """Look up an artefact's header block.
+    def load_metadata(
+        self, sha256: str, origins: Sequence[str] = (), *, kind: str = "metadata"
+    ) -> bytes | None:
+        """Look up an artefact's header block, or another part of it.
 
         Args:
             sha256: The artefact's digest, in hex.
             origins: Hosts whose word the caller would take anyway.
+            kind: Which part.
 
         Returns:
-            The header block, or None.
+            The part, or None.
         """
         for origin in ("", *origins):
-            content = self._read(_metadata_key(sha256, origin))
+            content = self._read(_metadata_key(sha256, origin, kind))
             if content is not None:
                 return content
         return None
 
-    def store_metadata(self, sha256: str, headers: bytes, *, origin: str) -> None:
-        """Keep an artefact's header block.
+    def store_metadata(
+        self, sha256: str, headers: bytes, *, origin: str, kind: str = "metadata"
+    ) -> None:
+        """Keep an artefact's header block, or another part of it.
 
         Args:
             sha256: The artefact's digest, in hex.
             headers: The block.
             origin: The host that sent it; ``""`` when it is verified, or comes from where the
                 user's own configuration points.
+            kind: Which part.
         """
-        self._write(_metadata_key(sha256, origin), headers)
+        self._write(_metadata_key(sha256, origin, kind), headers)
 
     def load_listing(self, key: str) -> Listing | None:
         """Look up a page."""
@@ -114,10 +121,10 @@ def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()
 
 
-def _metadata_key(sha256: str, origin: str) -> str:
+def _metadata_key(sha256: str, origin: str, kind: str) -> str:
     # The digest comes from an input, so it is hashed: nothing in it can name another folder.
     name = hashlib.sha256(f"{sha256.lower()}\n{origin}".encode()).hexdigest()
-    return f"metadata/{name[:2]}/{name}"
+    return f"{kind}/{name[:2]}/{name}"
 
 
 def _page_key(key: str) -> str:

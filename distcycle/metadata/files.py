@@ -59,7 +59,7 @@ class Files:
         if found:
             return tuple(found[filename] for filename in sorted(found))
         if failures:
-            return Unknown(reason="; ".join(failures))
+            return Unknown(reason="; ".join(failures), passing=True)
         return Unknown(reason=f"{project} {version} is not on the index")
 
     def versions(self, project: NormalizedName) -> tuple[Version, ...] | Unknown:

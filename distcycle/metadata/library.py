@@ -25,6 +25,7 @@ from distcycle.metadata.index import Listings
 from distcycle.metadata.locations import Locations, credentials_of, resolve_locations
 from distcycle.metadata.pip_config import config_files, read_pip_settings
 from distcycle.metadata.releases import Releases
+from distcycle.metadata.sources import Sources
 from distcycle.metadata.whole import Whole
 from distcycle.model import Artefact, Facts, IndexOptions, Metadata, Needs, Unknown
 
@@ -37,6 +38,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 _TIMEOUT_S = 15.0
+_NO_RELEASES = "a bundle does not say which releases there are"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,13 +145,23 @@ class Library:
             for identity in sorted(wheels)
             if identity not in facts.metadata
         }
-        progress = _Progress(self._options.progress, len(asked) + len(wanted))
+        released = {name: partial(self._released, files, name) for name in sorted(needs.versions)}
+        sources = Sources(
+            self._open, self._cache, self._listings, locations, offline=self._options.offline
+        )
+        built = {sdist.identity: partial(sources.build_system, sdist) for sdist in needs.builds}
+        total = len(asked) + len(wanted) + len(released) + len(built)
+        progress = _Progress(self._options.progress, total)
         with ThreadPoolExecutor(max(1, self._options.concurrency)) as pool:
             found = _run(pool, asked, progress)
             said = _run(pool, wanted, progress)
+            versions = _run(pool, released, progress)
+            builds = _run(pool, built, progress)
         return Facts(
             files=MappingProxyType({**facts.files, **found}),
             metadata=MappingProxyType({**facts.metadata, **said}),
+            versions=MappingProxyType({**facts.versions, **versions}),
+            builds=MappingProxyType({**facts.builds, **builds}),
         )
 
     def versions(
@@ -162,8 +174,13 @@ class Library:
             index: What the input itself says about where files are.
         """
         if self._options.bundle is not None:
-            return Unknown(reason="a bundle does not say which releases there are")
+            return Unknown(reason=_NO_RELEASES)
         return Files(self._listings, self._locations(index)).versions(project)
+
+    def _released(self, files: Files, project: NormalizedName) -> tuple[Version, ...] | Unknown:
+        if self._options.bundle is not None:
+            return Unknown(reason=_NO_RELEASES)
+        return files.versions(project)
 
     def releases(self, *, index: IndexOptions) -> Releases:
         """What is released, for a resolution; close it, or use it as a context manager.
@@ -175,7 +192,7 @@ class Library:
             MetadataError: A bundle is all that may be asked.
         """
         if self._options.bundle is not None:
-            raise MetadataError("a bundle does not say which releases there are")
+            raise MetadataError(_NO_RELEASES)
         locations = self._locations(index)
         artefacts = Artefacts(
             self._open, self._cache, self._listings, locations, offline=self._options.offline

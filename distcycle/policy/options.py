@@ -121,6 +121,13 @@ OPTIONS: tuple[Key, ...] = (
         default='"wheel"',
     ),
     Key(
+        name="build",
+        kind=BOOLEAN,
+        meaning="Whether loops of build requirements are sought as well.",
+        example="false",
+        default="false",
+    ),
+    Key(
         name="fail-on-unknown",
         kind=BOOLEAN,
         meaning="Whether packages whose requirements could not be had fail the run.",
