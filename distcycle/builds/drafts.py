@@ -57,7 +57,7 @@ def _cells_in(builds: Builds, cells: Condition, space: Space) -> Condition:
 def _draft_loop(builds: Builds, loop: BuildLoop, cells: Condition) -> Draft:
     names = builds.names(loop.members)
     hops = ", ".join(_say(builds, link) for link in loop.shortest)
-    size = f"{len(names)} packages need each other, such as: " if len(names) > 2 else ""
+    size = f"{len(names)} packages, for " if len(names) > 2 else ""
     chain = _way_to(builds, set(loop.members))
     members = [i for i in loop.members if builds.sources[i].place is not None]
     start = chain[0].source[0] if chain else members[0] if members else loop.members[0]
@@ -65,7 +65,7 @@ def _draft_loop(builds: Builds, loop: BuildLoop, cells: Condition) -> Draft:
     details += [_evidence(builds, link) for link in loop.links]
     return Draft(
         code="build-cycle",
-        message=f"nothing can be built first from source: {size}{hops}",
+        message=f"cannot be built from source in any order: {size}{hops}",
         packages=names,
         cells=cells,
         place=_place_of(builds, chain, start),
@@ -115,10 +115,7 @@ def _join(names: Sequence[str]) -> str:
 
 
 def _way_to(builds: Builds, members: set[int]) -> list[Link]:
-    """The fewest links from a package of the input to some packages; none when one is among them.
-
-    A link that is needed to build counts as one that is needed to run.
-    """
+    """The fewest links from a package of the input to some packages; none when one is among them."""
     if any(builds.sources[i].place is not None for i in members):
         return []
     came: dict[int, Link] = {}

@@ -187,6 +187,11 @@ class _Walk:
             for edge in self.selection.edges_from(index):
                 if edge.source == node and edge.judged:
                     yield Link(node, edge.target, edge.requirement, edge.cells, False)
+            for lack in self.selection.unmet:
+                if lack.source == node and lack.package is None:
+                    found = self._join(index, lack.requirement, lack.cells, "requires")
+                    for target, cells in found:
+                        yield Link(node, target, lack.requirement, cells, False)
         elif self._is_own(index):
             own_roots = {
                 id(root.requirement)

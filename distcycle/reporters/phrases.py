@@ -48,6 +48,8 @@ def verdict_of(report: Report) -> str:
         f"{summary.deny} denied",
         count(summary.warn, "warning"),
     ]
+    if builds := sum(finding.code == "build-cycle" for finding in report.findings):
+        parts.insert(1, count(builds, "build loop"))
     if summary.accepted:
         parts.append(f"{summary.accepted} accepted by policy")
     if summary.known:
