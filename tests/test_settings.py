@@ -27,6 +27,7 @@ VALUES = {
 }
 OPPOSITES = {
     "all-extras": "--not-all-extras",
+    "build": "--no-build",
     "fail-on-unknown": "--pass-on-unknown",
     "offline": "--online",
     "no-index": "--use-index",

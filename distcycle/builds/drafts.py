@@ -115,7 +115,7 @@ def _join(names: Sequence[str]) -> str:
 
 
 def _way_to(builds: Builds, members: set[int]) -> list[Link]:
-    """The fewest links from a package of the input to some packages; none when one is among them."""
+    """The fewest links from a package of the input to some packages, unless one is among them."""
     if any(builds.sources[i].place is not None for i in members):
         return []
     came: dict[int, Link] = {}

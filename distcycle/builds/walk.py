@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Generator, Iterator, Mapping
 
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, parse_sdist_filename, parse_wheel_filename
 from packaging.version import Version
 
 from distcycle.builds.records import Builds, Doubt, Link, Own, Source
@@ -362,7 +362,7 @@ class _Walk:
             for choice in choose(usable, self.space):
                 here |= choice.cells & cells if choice.artefact else 0
             if here:
-                index = self._other(requirement.name, version)
+                index = self._other(requirement.name, _spelled(usable[0], version))
                 if index is not None:
                     yield index, here
                 cells &= ~here
@@ -388,6 +388,16 @@ def _admitted(
         kept = tuple(f for f in files if not set(package.hashes).isdisjoint(f.hashes))
         return kept or Unknown(reason="no file of the index has one of the hashes in the input")
     return (*listed, *(f for f in files if not (listed and f.is_wheel)))
+
+
+def _spelled(file: Artefact, version: Version) -> Version:
+    """A version as its project writes it; pages are kept by the shortest spelling."""
+    try:
+        if file.is_wheel:
+            return parse_wheel_filename(file.filename)[1]
+        return parse_sdist_filename(file.filename)[1]
+    except ValueError:
+        return version
 
 
 def _preference(sdist: Artefact) -> tuple[bool, bool, str]:
