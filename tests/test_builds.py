@@ -475,7 +475,9 @@ def test_from_python(project: tuple[str, ...], tmp_path: Path) -> None:
 
 
 def test_commands_of_the_page(distcycle: Run, project: tuple[str, ...]) -> None:
-    blocks = re.findall(r"^```console\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.M)
+    blocks = re.findall(
+        r"^```console\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
     assert blocks
     for block in blocks:
         command, _, output = block.removeprefix("$ ").partition("\n")
@@ -490,6 +492,11 @@ def test_commands_of_the_page(distcycle: Run, project: tuple[str, ...]) -> None:
     [
         ("tomli==1.2.2 flit-core==3.4.0", "3.9", [["flit-core", "tomli"]]),
         ("setuptools==47.3.2 wheel==0.34.2", "3.9", [["setuptools"]]),
+        (
+            "importlib-metadata==8.5.0 setuptools-scm==8.3.1 zipp==3.23.1",
+            "3.9",
+            [["importlib-metadata", "setuptools-scm", "zipp"]],
+        ),
         ("hatchling==1.27.0 flit-core==3.12.0", "3.12", []),
     ],
 )
@@ -504,6 +511,9 @@ def test_real_releases(lines: str, python: str, members: list[list[str]], tmp_pa
             build=True,
             library=library,
         )
+    unknown = [f.message for f in report.findings if f.code == "edges-unknown"]
+    if unknown:
+        pytest.skip(f"needs a package index: {unknown[0]}")
     assert [list(f.packages) for f in report.findings if f.code == "build-cycle"] == members
 
 
