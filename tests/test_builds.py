@@ -244,6 +244,15 @@ def test_a_long_walk_is_cut_and_says_so(sdist: MakeWheel, look: Callable[..., Lo
     assert "more than 5 packages" in builds.notes[0]
 
 
+def test_an_archive_that_names_the_whole_index_does_not_have_it_asked(
+    sdist: MakeWheel, look: Callable[..., Looked]
+) -> None:
+    sdist("hen", builds_with=[f"t{i}" for i in range(100)])
+    builds, _ = look("hen==1.0", most_others=5)
+    assert len(builds.doubts) == 10
+    assert builds.notes
+
+
 # Loops, held to brute force ----------------------------------------------------------------------
 
 NODES = 6

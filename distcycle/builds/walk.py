@@ -328,7 +328,11 @@ class _Walk:
             return
         versions = self.facts.versions.get(requirement.name)
         if versions is None:
-            self.versions[requirement.name] = None
+            # One hostile archive can name a hundred thousand projects.
+            if len(self.facts.versions) + len(self.versions) < 2 * self.most_others:
+                self.versions[requirement.name] = None
+            else:
+                self.is_cut = True
         elif isinstance(versions, Unknown):
             self._doubt(index, f"{asked}, which could not be looked up: {versions.reason}", cells)
         else:
