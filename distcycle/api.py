@@ -408,16 +408,7 @@ def judge_resolved(scope: Scope, library: Library | None, options: Options, rule
         ResolutionError: There is no solution for a target that was asked for, or for none at all.
         DistcycleError: As for :func:`resolve_scope`.
     """
-    if library is None:
-        raise InputError(
-            "--resolve asks wheels what they require; --edges lock does not go with it"
-        )
-    ways, notes = resolve_scope(scope, library, rules)
-    judged = []
-    for way, facts in ways:
-        report, selections = _judge_scope(way, library, options, facts)
-        judged.append((report, selections[0]))
-    return unite_resolved(judged, [target.name for target in scope.targets], notes)
+    return _judge_any(scope, library, options, rules)[0]
 
 
 def read_locked(path: str) -> Mapping[NormalizedName, Version]:
@@ -473,7 +464,13 @@ def gather(
 
 
 def compare(
-    old: Scope, new: Scope, library: Library | None, options: Options, *, name: str
+    old: Scope,
+    new: Scope,
+    library: Library | None,
+    options: Options,
+    *,
+    name: str,
+    rules: tuple[Rules | None, Rules | None] = (None, None),
 ) -> Report:
     """Judge an input against an older state of it: what was there before does not count.
 
@@ -483,17 +480,38 @@ def compare(
         library: Where facts come from; None to judge without any.
         options: How to judge.
         name: What to call the older state.
+        rules: What may be chosen, where the older state and the input are to be resolved.
 
     Returns:
         The report on the input; what the older state has is accepted as known, and ``changes``
         says what happened to loops.
     """
-    before, (then, *_) = _judge_scope(old, library, replace(options, baseline=None))
+    before, then = _judge_any(old, library, replace(options, baseline=None), rules[0])
     known = baseline_of(before.findings, path=name)
     if options.baseline is not None:
         known = replace(known, entries=(*known.entries, *options.baseline.entries))
-    after, (now, *_) = _judge_scope(new, library, replace(options, baseline=known))
+    after, now = _judge_any(new, library, replace(options, baseline=known), rules[1])
     return replace(after, changes=find_changes((then, before), (now, after)))
+
+
+def _judge_any(
+    scope: Scope, library: Library | None, options: Options, rules: Rules | None
+) -> tuple[Report, tuple[Selection, ...]]:
+    """Judge an input as it stands, or what it resolves to."""
+    if rules is None or scope.snapshot.kind == "absent":
+        report, (selection, *_) = _judge_scope(scope, library, options)
+        return report, (selection,)
+    if library is None:
+        raise InputError(
+            "--resolve asks wheels what they require; --edges lock does not go with it"
+        )
+    ways, notes = resolve_scope(scope, library, rules)
+    judged = []
+    for way, facts in ways:
+        report, selections = _judge_scope(way, library, options, facts)
+        judged.append((report, selections[0]))
+    order = [target.name for target in scope.targets]
+    return unite_resolved(judged, order, notes), tuple(selection for _, selection in judged)
 
 
 def read_since(path: str, revision: str, *, kind: str | None = None) -> Snapshot:

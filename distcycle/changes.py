@@ -28,30 +28,29 @@ class _Side:
     """One of the two states of an input.
 
     Attributes:
-        selection: What was selected.
+        selection: What was selected; the first, where the state resolves in several ways.
         report: What was found.
         versions: The versions of each project, ascending; None, for one that is not said, last.
         edges: Pairs of projects of which the first requires the second, somewhere.
     """
 
-    def __init__(self, selection: Selection, report: Report) -> None:
-        packages = selection.snapshot.packages
-        self.selection = selection
+    def __init__(self, selections: Sequence[Selection], report: Report) -> None:
+        self.selection = selections[0]
         self.report = report
         self.versions: dict[str, list[Version | None]] = defaultdict(list)
-        for package in packages:
-            self.versions[package.name].append(package.version)
-        for versions in self.versions.values():
-            versions.sort(key=lambda version: (version is None, version or _ANY))
+        packages = {(p.name, p.version) for s in selections for p in s.snapshot.packages}
+        for name, version in sorted(packages, key=lambda p: (p[1] is None, p[1] or _ANY)):
+            self.versions[name].append(version)
         self.edges = {
-            (packages[edge.source[0]].name, packages[edge.target].name)
-            for edge in selection.edges
+            (s.snapshot.packages[edge.source[0]].name, s.snapshot.packages[edge.target].name)
+            for s in selections
+            for edge in s.edges
             if edge.judged
         }
 
 
 def find_changes(
-    old: tuple[Selection, Report], new: tuple[Selection, Report]
+    old: tuple[Sequence[Selection], Report], new: tuple[Sequence[Selection], Report]
 ) -> tuple[Change, ...]:
     """Compare the loops of two states of one input.
 

@@ -52,6 +52,11 @@ _ADVICE: Mapping[str, _Advice] = {
     "pdm-lock": _locked("pdm lock", "the dependencies in pyproject.toml"),
     "pipfile-lock": _locked("pipenv lock", "the Pipfile"),
     "pylock": _LOCK_ELSEWHERE,
+    "pyproject": _Advice(
+        missing="add {need} to its dependencies",
+        conflict="bound it by {need} in its dependencies",
+        double="keep one of the requirements, or limit each by a marker",
+    ),
     "pip-report": _Advice(
         missing="install '{need}' as well",
         conflict="install '{need}' instead",

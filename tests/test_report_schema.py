@@ -140,7 +140,12 @@ def test_enumerations_are_the_codes_own() -> None:
     assert defs["severity"]["enum"] == [severity.value for severity in Severity]
     assert defs["edge"]["properties"]["origin"]["enum"] == list(get_args(Origin))
     assert list(defs["environment"]["properties"]) == list(MARKER_VARIABLES)
-    kinds = {reader.kind for reader in READERS} | {"bazel", "environment", "wheelhouse"}
+    kinds = {reader.kind for reader in READERS} | {
+        "bazel",
+        "environment",
+        "requirement",
+        "wheelhouse",
+    }
     assert defs["input"]["properties"]["kind"]["enum"] == sorted(kinds)
 
 

@@ -17,6 +17,8 @@ Show = Callable[..., dict[str, tuple[str, str]]]
 VALUES = {
     "color": ("always", "never"),
     "edges": ("lock", "wheel"),
+    "exclude-newer": ("2026-01-01", "2026-02-01"),
+    "prefer": ("lowest", "locked"),
     "max-cycles": (7, 8),
     "retries": (1, 2),
     "concurrency": (3, 4),
@@ -32,6 +34,8 @@ OPPOSITES = {
     "offline": "--online",
     "no-index": "--use-index",
     "no-cache": "--use-cache",
+    "pre": "--final",
+    "resolve": "--no-resolve",
 }
 
 

@@ -112,6 +112,7 @@ def _add_diff(commands: Commands) -> None:
         "--since", metavar="REV", help="compare with the same files at this git revision"
     )
     _add_judgement_options(command)
+    _add_resolution_options(command)
     command.set_defaults(write_baseline=None)
     command.add_argument("--baseline", metavar="FILE", help="findings that are known as well")
     _add_show_config(command)

@@ -33,6 +33,7 @@ __all__ = [
     "make_library",
     "make_library_if_asked",
     "make_request",
+    "make_resolvable",
     "make_rules",
     "make_scope",
     "read_input",
@@ -141,7 +142,8 @@ def _is_requirement(text: str) -> bool:
         requirement = parse_requirement(text)
     except ValueError:
         return False
-    return requirement.problem is None and text != "-" and "/" not in text.partition("@")[0]
+    says_more = requirement.specifier or requirement.extras or requirement.url
+    return requirement.problem is None and bool(says_more)
 
 
 def make_rules(options: argparse.Namespace, snapshot: Snapshot) -> Rules:
@@ -188,6 +190,16 @@ def _moment(text: str) -> datetime:
         problem = f"--exclude-newer: expected a date such as 2026-12-31, found {text!r}"
         raise InputError(problem) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+
+
+def make_resolvable(
+    snapshot: Snapshot, options: argparse.Namespace, request: Request
+) -> tuple[Scope, Rules | None]:
+    """Make the scope of an input, and with --resolve the rules by which it is resolved."""
+    if not options.resolve:
+        return make_scope(snapshot, options, request), None
+    scope = make_scope(constrain(snapshot, options.constraint), options, request)
+    return scope, make_rules(options, snapshot)
 
 
 def constrain(snapshot: Snapshot, files: Iterable[str]) -> Snapshot:

@@ -6,14 +6,13 @@ import os
 import sys
 
 from distcycle.cli.choices import (
-    constrain,
     find_emitter,
     hint_nearest,
     make_judgement,
     make_library,
     make_library_if_asked,
     make_request,
-    make_rules,
+    make_resolvable,
     make_scope,
     read_pairs,
     read_policy,
@@ -71,15 +70,11 @@ def run_audit(options: argparse.Namespace) -> int:
     reports = []
     with make_library_if_asked(options) as library:
         for snapshot in read_snapshots(options):
-            if options.resolve:
-                scope = make_scope(
-                    constrain(snapshot, options.constraint), options, judgement.request
-                )
-                rules = make_rules(options, snapshot)
-                reports.append(api.judge_resolved(scope, library, judgement, rules))
-            else:
-                scope = make_scope(snapshot, options, judgement.request)
+            scope, rules = make_resolvable(snapshot, options, judgement.request)
+            if rules is None:
                 reports.append(api.judge_scope(scope, library, judgement))
+            else:
+                reports.append(api.judge_resolved(scope, library, judgement, rules))
     report = replace(combine(reports), command=spell_command(["audit", *options.inputs], options))
     if options.write_baseline:
         known = baseline_of(report.findings, path=options.write_baseline)
@@ -105,9 +100,10 @@ def run_diff(options: argparse.Namespace) -> int:
     reports = []
     with make_library_if_asked(options) as library:
         for old, new, name in read_pairs(options):
-            before = make_scope(old, options, judgement.request)
-            after = make_scope(new, options, judgement.request)
-            reports.append(api.compare(before, after, library, judgement, name=name))
+            before, then = make_resolvable(old, options, judgement.request)
+            after, now = make_resolvable(new, options, judgement.request)
+            rules = (then, now)
+            reports.append(api.compare(before, after, library, judgement, name=name, rules=rules))
     report = replace(combine(reports), command=spell_command(["diff", *options.inputs], options))
     return show_report(report, options, judgement)
 

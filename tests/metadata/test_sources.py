@@ -253,5 +253,5 @@ def test_versions_are_asked_for(library: Callable[..., Library], server: Server)
     server.add_page("demo", {"demo-1.0.tar.gz": b"", "demo-2.0.tar.gz": b""})
     needs = Needs(files={}, metadata=(), versions=("demo", "absent"))  # type: ignore[arg-type]
     found = library().gather(needs, Facts(), index=IndexOptions()).versions
-    assert [str(version) for version in found["demo"]] == ["2", "1"]  # type: ignore
+    assert [str(version) for version in found["demo"]] == ["2.0", "1.0"]  # type: ignore
     assert isinstance(found["absent"], Unknown)  # type: ignore[index]
