@@ -10,7 +10,7 @@ import codecs
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -31,7 +31,7 @@ from distcycle.limits import words_of_rules
 from distcycle.lines import find_lines
 from distcycle.markers import Atom, UnreadableMarker, atoms_of, parse_expression
 from distcycle.model import Facts, Package, Place, Root, Snapshot, SyntaxKind
-from distcycle.plan import Plan
+from distcycle.plan import Pin, Plan, UpgradePlan
 from distcycle.policy import Policy
 from distcycle.readers import READERS, Document, decode_utf8, find_reader
 from distcycle.remedies import Remedy
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     # What gets METADATA loads a third of the standard library, and most runs on a lock need none.
     from distcycle.metadata import Library
     from distcycle.resolution import Rules
+    from distcycle.resolution.shelf import Shelf
+    from distcycle.resolution.upgrades import Upgrade
 
 __all__ = [
     "append_text",
@@ -56,6 +58,7 @@ __all__ = [
     "find_fixes",
     "find_input",
     "find_unlocked",
+    "find_upgrades",
     "gather",
     "judge_resolved",
     "judge_scope",
@@ -742,7 +745,11 @@ def emit(plan: Plan, tool: str) -> str:
 
 
 def explain_packages(
-    scope: Scope, library: Library | None, names: Sequence[str], view: View | None = None
+    scope: Scope,
+    library: Library | None,
+    names: Sequence[str],
+    view: View | None = None,
+    facts: Facts | None = None,
 ) -> str:
     """Say why projects are in loops: hop by hop, from which root, and what would open them.
 
@@ -751,6 +758,7 @@ def explain_packages(
         library: Where facts come from; None to judge without any.
         names: The projects.
         view: Width, colours and verbosity.
+        facts: What is known already.
 
     Returns:
         Text.
@@ -770,15 +778,17 @@ def explain_packages(
             near = get_close_matches(name, sorted(known), 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise InputError(f"no package {name!r} in it{hint}", path=scope.snapshot.path)
-    selection = _gather_within_limits(scope, library)
+    selection = _gather_within_limits(scope, library, facts)
     rows = [row_of(profile.target) for profile in selection.space.named]
     explanations = explain(selection, wanted, max_cycles=100)
     return "\n".join(render_explanation(e, rows, view or View()) for e in explanations)
 
 
-def _gather_within_limits(scope: Scope, library: Library | None) -> Selection:
+def _gather_within_limits(
+    scope: Scope, library: Library | None, facts: Facts | None = None
+) -> Selection:
     """Select on every environment, or on the named targets where loops differ in too many ways."""
-    selection, facts = gather(scope, library)
+    selection, facts = gather(scope, library, facts)
     names = [package.name for package in scope.snapshot.packages]
     try:
         find_components(selection.edges, names, selection.space.full, max_cycles=1)
@@ -789,7 +799,12 @@ def _gather_within_limits(scope: Scope, library: Library | None) -> Selection:
 
 
 def find_fixes(
-    scope: Scope, library: Library | None, policy: Policy, *, to_extra: bool = False
+    scope: Scope,
+    library: Library | None,
+    policy: Policy,
+    *,
+    to_extra: bool = False,
+    facts: Facts | None = None,
 ) -> tuple[list[Remedy], Plan, Selection]:
     """Find what can be done about the loops that a policy's cuts leave.
 
@@ -798,6 +813,7 @@ def find_fixes(
         library: Where facts come from; None to judge without any.
         policy: Its cuts are made first; what it calls droppable costs what it says.
         to_extra: Whether the plan keeps requirements under an extra instead of dropping them.
+        facts: What is known already.
 
     Returns:
         The remedies, component by component, a plan for all of them, and what it rests on.
@@ -807,7 +823,7 @@ def find_fixes(
     from distcycle.verdicts import apply_cuts
 
     scope = replace(scope, words=words_of_rules(policy, None))
-    selection = _gather_within_limits(scope, library)
+    selection = _gather_within_limits(scope, library, facts)
     names = [package.name for package in scope.snapshot.packages]
     found = find_components(selection.edges, names, selection.space.full, max_cycles=100)
     cut = apply_cuts(selection, found, policy.cuts, 100)
@@ -816,6 +832,96 @@ def find_fixes(
     remedies = find_remedies(cut.selection, cut.components, statements, policy)
     plan = make_plan(cut.selection, cut.components, statements, policy, to_extra=to_extra)
     return remedies, plan, cut.selection
+
+
+def find_upgrades(
+    scope: Scope,
+    library: Library,
+    policy: Policy,
+    rules: Rules,
+    *,
+    resolved: Facts | None = None,
+    allow_pins: bool = False,
+) -> tuple[tuple[Upgrade, ...], UpgradePlan]:
+    """Find for each loop that a policy's cuts leave the nearest versions without it.
+
+    Args:
+        scope: What is judged; where every environment is, its named targets count.
+        library: Where releases and METADATA come from.
+        policy: Its cuts are left as they are.
+        rules: What may be chosen.
+        resolved: What was found out when the input was resolved; None where it is as it was read.
+        allow_pins: Whether versions that people pinned may change.
+
+    Returns:
+        One upgrade for each loop, and what the input comes to by all of them.
+
+    Raises:
+        InputError: Something in it has no version yet.
+        MetadataError: Something that had to be asked did not answer.
+    """
+    from distcycle.resolution.shelf import Shelf
+    from distcycle.resolution.upgrades import find_upgrades, loosen
+    from distcycle.verdicts import apply_cuts
+
+    snapshot = scope.snapshot
+    _expect_versions(snapshot)
+    scope = scope.listed(scope.targets)
+    compiled = resolved is None and snapshot.kind == "requirements" and snapshot.complete
+    with library.releases(index=snapshot.index) as source:
+        shelf = Shelf(replace(snapshot, packages=()), scope.targets, source, rules)
+        select = _selecting(scope, library, resolved or Facts(), shelf)
+        selection = select(loosen(select(snapshot), compiled=compiled, allow_pins=allow_pins))
+        names = [package.name for package in snapshot.packages]
+        loops = find_components(selection.edges, names, selection.space.full, max_cycles=1)
+        left = apply_cuts(selection, loops, policy.cuts, 1).components
+        upgrades, after = find_upgrades(selection, left, shelf, select)
+    return upgrades, _plan_upgrade(snapshot, after)
+
+
+def _expect_versions(snapshot: Snapshot) -> None:
+    for package in snapshot.packages:
+        if package.version is None and package.source == "registry":
+            problem = f"{package.name} is not pinned to a version; --resolve finds one"
+            raise InputError(problem, path=snapshot.path)
+
+
+def _selecting(
+    scope: Scope, library: Library, facts: Facts, shelf: Shelf
+) -> Callable[[Snapshot], Selection]:
+    """What selects of one input after another, on the same targets, and asks nothing twice."""
+    space = scope.space(facts)
+
+    def run(snapshot: Snapshot) -> Selection:
+        nonlocal facts
+        while True:
+            selection = select(snapshot, space, facts, scope.request)
+            if not selection.needs:
+                return selection
+            facts = replace(facts, metadata={**facts.metadata, **shelf.metadata_read})
+            facts = library.gather(selection.needs, facts, index=snapshot.index)
+
+    return run
+
+
+def _plan_upgrade(before: Snapshot, after: Snapshot) -> UpgradePlan:
+    """What to write down of an input after its upgrades."""
+    known = {(package.name, package.version) for package in before.packages}
+    has_hashes = any(package.hashes for package in before.packages)
+    pins = []
+    for package in sorted(after.packages, key=lambda p: (p.name, str(p.version))):
+        files = {pair for file in package.artefacts or () for pair in file.hashes}
+        hashes = package.hashes or tuple(sorted(files))
+        pin = Pin(
+            name=package.name,
+            version=package.version,
+            url=None if package.source in {"registry", "installed"} else package.url,
+            marker=str(package.marker or ""),
+            hashes=hashes if has_hashes else (),
+            is_new=(package.name, package.version) not in known,
+        )
+        pins.append(pin)
+    return UpgradePlan(input=before.path, pins=tuple(pins))
 
 
 def read_policies(names: Sequence[str] = (), *, search: bool = True) -> Policy:

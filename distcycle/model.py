@@ -218,6 +218,7 @@ class Package:
         optional: Not installed unless an extra of the project asks for it (Poetry).
         groups: The groups of the project that bring it in, where the format says (PDM, Poetry 2).
         via: Projects that require this one, by a compiler's ``# via`` comment.
+        asked: A compiler's comment says that a file asks for it (``# via -r requirements.in``).
         place: Where the entry stands.
     """
 
@@ -236,6 +237,7 @@ class Package:
     optional: bool = False
     groups: tuple[NormalizedName, ...] = ()
     via: tuple[NormalizedName, ...] = ()
+    asked: bool = False
     place: Place
 
 

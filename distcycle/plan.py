@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from distcycle.model import Artefact, Extra
 
-__all__ = ["Plan", "PlannedCut", "PlannedGroup"]
+__all__ = ["Pin", "Plan", "PlannedCut", "PlannedGroup", "UpgradePlan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,3 +79,37 @@ class Plan:
     kind: str
     cuts: tuple[PlannedCut, ...]
     groups: tuple[PlannedGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """One package of an input after an upgrade.
+
+    Attributes:
+        name: The project.
+        version: Its version; None for what comes from a place that says none.
+        url: The place it comes from, where that is no index.
+        marker: Where it stands, ``""`` everywhere.
+        hashes: Pairs of algorithm and digest of its files, where the input gives hashes.
+        is_new: Whether it came, or has another version than in the input.
+    """
+
+    name: NormalizedName
+    version: Version | None
+    url: str | None = None
+    marker: str = ""
+    hashes: tuple[tuple[str, str], ...] = ()
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradePlan:
+    """What an input comes to by upgrades.
+
+    Attributes:
+        input: The input's path.
+        pins: All its packages, by name.
+    """
+
+    input: str
+    pins: tuple[Pin, ...]

@@ -231,6 +231,14 @@ def _add_fix(commands: Commands, tools: str) -> None:
     group.add_argument(
         "--to-extra", action="store_true", help="keep requirements under an extra, drop none"
     )
+    group.add_argument(
+        "--upgrade",
+        action="store_true",
+        help="the nearest versions without the loop; --emit: requirements, constraints, uv, poetry",
+    )
+    group.add_argument(
+        "--allow-pins", action="store_true", help="with --upgrade: change even what people pinned"
+    )
     _add_view_options(command)
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from distcycle.emitters import Emitter
     from distcycle.judgement import Options
     from distcycle.metadata import Library
-    from distcycle.model import Snapshot
+    from distcycle.model import Facts, Snapshot
+    from distcycle.plan import UpgradePlan
     from distcycle.policy import Policy
     from distcycle.resolution import Rules
     from distcycle.scope import Scope
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = [
     "constrain",
     "find_emitter",
+    "find_pin_emitter",
+    "find_ways",
     "hint_nearest",
     "make_judgement",
     "make_library",
@@ -200,6 +203,45 @@ def make_resolvable(
         return make_scope(snapshot, options, request), None
     scope = make_scope(constrain(snapshot, options.constraint), options, request)
     return scope, make_rules(options, snapshot)
+
+
+def find_ways(
+    snapshot: Snapshot, options: argparse.Namespace, library: Library, *, is_one: bool = False
+) -> Iterator[tuple[Scope, Facts | None]]:
+    """The input as it stands, or with --resolve each way in which it resolves, told on stderr."""
+    from distcycle import api
+
+    scope, rules = make_resolvable(snapshot, options, make_request(options))
+    if rules is None:
+        yield scope, None
+        return
+    ways, notes = api.resolve_scope(scope, library, rules)
+    if is_one and len(ways) > 1:
+        problem = f"resolves in {len(ways)} ways; name one target by --platform"
+        raise InputError(f"{problem} and --python-version", path=snapshot.path)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    for way, facts in ways:
+        if len(ways) > 1:
+            print(f"# {', '.join(target.name for target in way.targets)}")
+        yield way, facts
+
+
+def find_pin_emitter(options: argparse.Namespace) -> Callable[[UpgradePlan], str] | None:
+    """Find what writes the pins of an upgrade; None when they are only listed."""
+    from distcycle.emitters.pins import PIN_EMITTERS
+
+    for name in ("check", "write_wheels", "merge_wheels", "to_extra"):
+        if getattr(options, name):
+            raise InputError(f"--{name.replace('_', '-')} does not go with --upgrade")
+    if options.emit is None:
+        if options.output:
+            raise InputError("--output goes with --emit")
+        return None
+    if options.emit not in PIN_EMITTERS:
+        known = ", ".join(PIN_EMITTERS)
+        raise InputError(f"--emit {options.emit}: with --upgrade expected one of {known}")
+    return PIN_EMITTERS[options.emit]
 
 
 def constrain(snapshot: Snapshot, files: Iterable[str]) -> Snapshot:

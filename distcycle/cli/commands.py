@@ -7,13 +7,17 @@ import sys
 
 from distcycle.cli.choices import (
     find_emitter,
+    find_pin_emitter,
+    find_ways,
     hint_nearest,
     make_judgement,
     make_library,
     make_library_if_asked,
     make_request,
     make_resolvable,
+    make_rules,
     make_scope,
+    read_input,
     read_pairs,
     read_policy,
     read_snapshots,
@@ -34,6 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
+    from distcycle.emitters import Emitter
     from distcycle.metadata import Library
     from distcycle.plan import Plan
     from distcycle.selection import Selection
@@ -112,11 +117,12 @@ def run_explain(options: argparse.Namespace) -> int:
     """Say why packages are in loops."""
     from distcycle import api
 
-    snapshot = api.read(options.input, kind=options.input_kind)
+    snapshot = read_input(options.input, options)
+    view = make_view(options, None)
     with make_library(options) as library:
-        scope = make_scope(snapshot, options, make_request(options))
-        text = api.explain_packages(scope, library, options.packages, make_view(options, None))
-    sys.stdout.write(text)
+        for scope, facts in find_ways(snapshot, options, library):
+            text = api.explain_packages(scope, library, options.packages, view, facts)
+            sys.stdout.write(text)
     return 0
 
 
@@ -125,27 +131,68 @@ def run_fix(options: argparse.Namespace) -> int:
     from distcycle import api
     from distcycle.reporters.text import render_remedies
 
+    if options.upgrade:
+        return _upgrade(options)
+    if options.allow_pins:
+        raise InputError("--allow-pins goes with --upgrade")
     emitter = find_emitter(options)
-    snapshot = api.read(options.input, kind=options.input_kind)
+    writes = options.write_wheels or options.merge_wheels or options.emit == "patch"
+    snapshot = read_input(options.input, options)
+    policy = read_policy(options)
     with make_library(options) as library:
-        scope = make_scope(snapshot, options, make_request(options))
-        remedies, plan, selection = api.find_fixes(
-            scope, library, read_policy(options), to_extra=options.to_extra
-        )
-        if options.write_wheels or options.merge_wheels or options.emit == "patch":
-            return _write_files(options, library, plan, selection)
-    if emitter is None:
-        sys.stdout.write(render_remedies(remedies, make_view(options, None)))
-        return 0
+        ways = find_ways(snapshot, options, library, is_one=bool(writes or emitter))
+        for scope, facts in ways:
+            remedies, plan, selection = api.find_fixes(
+                scope, library, policy, to_extra=options.to_extra, facts=facts
+            )
+            if writes:
+                return _write_files(options, library, plan, selection)
+            if emitter is not None:
+                return _write_plan(emitter, plan, options)
+            sys.stdout.write(render_remedies(remedies, make_view(options, None)))
+    return 0
+
+
+def _write_plan(emitter: Emitter, plan: Plan, options: argparse.Namespace) -> int:
+    """Write a plan for a tool, or say what a file of that tool does not do yet of it."""
+    from distcycle import api
+
     if options.check:
         lacks = emitter.check(plan, api.read_text(options.check))
         for line in lacks:
             print(f"{options.check}: {line}")
         return 1 if lacks else 0
+    _write(emitter.emit(plan), options)
+    return 0
+
+
+def _write(text: str, options: argparse.Namespace) -> None:
+    from distcycle import api
+
     if options.output:
-        api.write_text(options.output, emitter.emit(plan))
+        api.write_text(options.output, text)
     else:
-        sys.stdout.write(emitter.emit(plan))
+        sys.stdout.write(text)
+
+
+def _upgrade(options: argparse.Namespace) -> int:
+    """List the nearest versions without loops, or write them as pins."""
+    from distcycle import api
+    from distcycle.reporters.text import render_upgrades
+
+    emit = find_pin_emitter(options)
+    snapshot = read_input(options.input, options)
+    policy = read_policy(options)
+    rules = make_rules(options, snapshot)
+    with make_library(options) as library:
+        for scope, facts in find_ways(snapshot, options, library, is_one=emit is not None):
+            upgrades, plan = api.find_upgrades(
+                scope, library, policy, rules, resolved=facts, allow_pins=options.allow_pins
+            )
+            if emit is None:
+                sys.stdout.write(render_upgrades(upgrades, make_view(options, None)))
+            else:
+                _write(emit(plan), options)
     return 0
 
 

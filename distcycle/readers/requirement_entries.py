@@ -64,6 +64,7 @@ def parse_entry(
     place: Place,
     hashes: tuple[tuple[str, str], ...] = (),
     via: tuple[NormalizedName, ...] = (),
+    asked: bool = False,
     beside: Callable[[str], tuple[str, bytes] | None] = lambda _name: None,
 ) -> Entry:
     """Read one requirement in any of the forms that pip accepts.
@@ -73,6 +74,7 @@ def parse_entry(
         place: Where it stands.
         hashes: What ``--hash`` says.
         via: Who requires it, as the compiler's comments say.
+        asked: Whether the compiler's comments say that a file asks for it.
         beside: Finds the pyproject.toml of a local project whose name nothing else tells.
 
     Raises:
@@ -87,6 +89,7 @@ def parse_entry(
         hashes=hashes,
         marker=requirement.marker,
         via=via,
+        asked=asked,
         place=place,
     )
     if reference:

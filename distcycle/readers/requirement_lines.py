@@ -24,6 +24,7 @@ __all__ = [
     "decode",
     "expand_variables",
     "find_left_out",
+    "is_asked_for",
     "is_compiled",
     "parse_command",
     "parse_via",
@@ -295,7 +296,21 @@ def parse_via(comments: Iterable[str]) -> tuple[NormalizedName, ...]:
     Returns:
         The names, sorted.
     """
-    names: set[NormalizedName] = set()
+    names = {canonicalize_name(entry) for entry, is_file in _entries(comments) if not is_file}
+    return tuple(sorted(names))
+
+
+def is_asked_for(comments: Iterable[str]) -> bool:
+    """Whether a compiler says that a file asks for the line (``# via -r requirements.in``).
+
+    Args:
+        comments: The comments of one statement, in order.
+    """
+    return any(is_file for _, is_file in _entries(comments))
+
+
+def _entries(comments: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Each entry of the ``# via`` comments, and whether it is a file."""
     is_list = False
     for comment in comments:
         match = _VIA.match(comment)
@@ -305,8 +320,9 @@ def parse_via(comments: Iterable[str]) -> tuple[NormalizedName, ...]:
         for entry in (match["rest"] or "").split(",") if match else ():
             requirer = _VIA_ENTRY.match(entry.strip())
             if requirer and not re.search(r"[./\\]", requirer["note"] or ""):
-                names.add(canonicalize_name(requirer["name"]))
-    return tuple(sorted(names))
+                yield requirer["name"], False
+            elif entry.strip():
+                yield entry.strip(), True
 
 
 def is_compiled(text: str) -> bool:

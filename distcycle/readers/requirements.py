@@ -42,6 +42,7 @@ from distcycle.readers.requirement_lines import (
     decode,
     expand_variables,
     find_left_out,
+    is_asked_for,
     is_compiled,
     parse_command,
     parse_via,
@@ -167,6 +168,7 @@ class _Reading:
                 place=place,
                 hashes=self._hashes(command, place),
                 via=parse_via(statement.comments),
+                asked=is_asked_for(statement.comments),
                 beside=self.document.beside,
             )
         except NotARequirementError as error:
@@ -351,6 +353,7 @@ def _add(settled: dict[tuple[object, ...], Package], package: Package) -> None:
         package = replace(
             same,
             via=tuple(sorted({*same.via, *package.via})),
+            asked=same.asked or package.asked,
             hashes=tuple(sorted({*same.hashes, *package.hashes})),
         )
     settled[key] = package

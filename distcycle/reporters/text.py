@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from distcycle.explanations import Explanation, Opening, Path
 from distcycle.findings import (
@@ -32,7 +33,11 @@ from distcycle.reporters.phrases import (
     verdict_of,
 )
 
-__all__ = ["render", "render_explanation", "render_remedies"]
+if TYPE_CHECKING:
+    # Only what resolves loads the resolver.
+    from distcycle.resolution.upgrades import Upgrade
+
+__all__ = ["render", "render_explanation", "render_remedies", "render_upgrades"]
 
 _STYLES = {Severity.DENY: "1;31", Severity.WARN: "33", Severity.ALLOW: "2"}
 _CYCLES_SHOWN = 3
@@ -71,6 +76,17 @@ def render_remedies(remedies: Iterable[Remedy], view: View) -> str:
     """
     page = _Page(Report(inputs=(), targets=(), summary=Summary()), view)
     return "\n".join(page.remedies(remedies)) + "\n"
+
+
+def render_upgrades(upgrades: Iterable[Upgrade], view: View) -> str:
+    """Show for each loop the nearest versions without it.
+
+    Args:
+        upgrades: What was found.
+        view: Width, colours and verbosity.
+    """
+    page = _Page(Report(inputs=(), targets=(), summary=Summary()), view)
+    return "\n".join(page.upgrades(upgrades)) + "\n"
 
 
 class _Page:
@@ -134,6 +150,43 @@ class _Page:
                 yield from self._wrap(f"costs: {cost}", 5)
         if not numbers:
             yield "nothing to mend: no loop"
+
+    def upgrades(self, upgrades: Iterable[Upgrade]) -> Iterator[str]:
+        """The lines of the upgrades that open loops."""
+        some = False
+        for upgrade in upgrades:
+            some = True
+            members = list_names(upgrade.packages, self._most())
+            yield from self._wrap(f"{upgrade.kind}: {members}")
+            yield from self._upgrade(upgrade)
+        if not some:
+            yield "nothing to mend: no loop"
+
+    def _upgrade(self, upgrade: Upgrade) -> Iterator[str]:
+        if upgrade.is_gone:
+            yield from self._wrap("opened by what is said above", 2)
+            return
+        if upgrade.changes is None:
+            said = "there are no versions without it" if upgrade.exhausted else "gave up"
+            yield from self._wrap(f"{said}: {upgrade.tried} sets of versions were tried", 2)
+        for change in upgrade.changes or ():
+            new = str(change.new) if change.new else "goes, as nothing requires it any more"
+            yield from self._wrap(f"{change.name} {change.old} -> {new}", 2)
+            for why in change.why:
+                yield from self._wrap(why, 4)
+        come = [f"{c.name} {c.new}" for c in upgrade.follows if c.old is None]
+        go = [f"{c.name} {c.old}" for c in upgrade.follows if c.new is None]
+        for verb, names in (("comes", come), ("goes", go)):
+            if names:
+                yield from self._wrap(f"{verb}: {', '.join(names)}", 2)
+        for bound in upgrade.loses:
+            yield from self._wrap(f"loses the bound {bound}", 2)
+        if upgrade.changes and not upgrade.exhausted:
+            said = f"nearer versions may exist: {upgrade.tried} sets of versions were tried"
+            yield from self._wrap(said, 2)
+        if upgrade.changes is None or self.all:
+            ranges = (f"{n} {old} to {new}" for n, (old, new) in sorted(upgrade.ranges.items()))
+            yield from self._wrap(f"looked at: {', '.join(ranges) or 'nothing'}", 2)
 
     def _path(self, path: Path, reached: str) -> Iterator[str]:
         yield from self._wrap(f"asked for as {path.root} ({path.asked}); reached {reached}", 2)

@@ -69,21 +69,17 @@ def cost_of(
     bounds = [root.requirement for root in ask(*roots).roots]
     changed = {n for n in old if n in new and new[n] != old[n]}
     left = len(members - new.keys())
-    steps = newness = 0
-    for name in new:
-        versions = [
+    steps = 0
+    for name in changed:
+        versions = {
             v
-            for v in sorted(map(Version, index[name]), reverse=True)
+            for v in map(Version, index[name])
             if all(r.specifier.contains(v) for r in bounds if r.name == name)
-        ]
-        if name in changed:
-            if Version(old[name]) not in versions:
-                versions = sorted([*versions, Version(old[name])], reverse=True)
-            steps += abs(versions.index(Version(new[name])) - versions.index(Version(old[name])))
-        elif name not in old:
-            newness += versions.index(Version(new[name]))
+        }
+        order = sorted({*versions, Version(old[name])})
+        steps += abs(order.index(Version(new[name])) - order.index(Version(old[name])))
     downgrades = sum(Version(new[name]) < Version(old[name]) for name in changed)
-    return Cost(len(changed) + left, left, steps, downgrades, newness)
+    return Cost(downgrades > 0, len(changed) + left, left, steps, downgrades)
 
 
 def better(

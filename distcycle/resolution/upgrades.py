@@ -1,0 +1,315 @@
+"""Upgrades that open loops: for each loop the nearest versions, told so that people can decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from distcycle.cycles import Component, find_components
+from distcycle.model import Extra, Package, Requirement, Root, Snapshot
+from distcycle.resolution.nearest import Found, Nearest, find_nearest
+from distcycle.resolution.shelf import Said, Shelf, View
+from distcycle.selection import Selection
+
+__all__ = ["Change", "Upgrade", "find_upgrades", "loosen"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A package that gets another version, comes or goes.
+
+    Attributes:
+        name: The project.
+        old: Its version before; None for one that comes.
+        new: Its version after; None for one that goes.
+        why: What opens the loop, and since which release, a line each.
+    """
+
+    name: NormalizedName
+    old: Version | None
+    new: Version | None
+    why: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """What can be done about one loop by other versions.
+
+    Attributes:
+        kind: What kind of loop it is.
+        packages: Its members, sorted.
+        changes: Packages that get another version, and members that leave; None when no set of
+            versions without the loop was found.
+        follows: Packages that come or go with that.
+        loses: Version bounds that nothing holds any more, a line each.
+        tried: How many sets of versions were judged.
+        exhausted: Whether everything that could have been smaller was tried; when nothing was
+            found, whether there is nothing within the ranges.
+        ranges: For each project of which other versions were tried, the oldest and the newest.
+        is_gone: Whether an upgrade for an earlier loop opens this one as well.
+    """
+
+    kind: str
+    packages: tuple[NormalizedName, ...]
+    changes: tuple[Change, ...] | None
+    follows: tuple[Change, ...] = ()
+    loses: tuple[str, ...] = ()
+    tried: int = 0
+    exhausted: bool = True
+    ranges: Mapping[NormalizedName, tuple[Version, Version]]
+    is_gone: bool = False
+
+
+def loosen(selection: Selection, *, compiled: bool, allow_pins: bool) -> Snapshot:
+    """The input with those roots alone that bind: what people ask for, not what a tool wrote down.
+
+    Args:
+        selection: What is selected of the input.
+        compiled: Whether a tool wrote every version down, so that no pin was asked for.
+        allow_pins: Whether even pins that people wrote may go.
+
+    Returns:
+        The input; in a compiled file only lines that somebody asked for are roots, at any version.
+    """
+    roots = [root for root, _ in selection.roots]
+    if compiled:
+        asked = _asked_for(selection)
+        roots = [root for root in roots if root.requirement.name in asked]
+    if compiled or allow_pins:
+        roots = [_without_pin(root) for root in roots]
+    return replace(selection.snapshot, roots=tuple(roots))
+
+
+def _asked_for(selection: Selection) -> set[NormalizedName]:
+    """The projects of a compiled file that somebody asked for, by its comments or by its edges."""
+    packages = selection.snapshot.packages
+    if any(package.via or package.asked for package in packages):
+        return {package.name for package in packages if package.asked or not package.via}
+    required: dict[int, set[int]] = {}
+    for edge in selection.edges:
+        if edge.judged and edge.source[0] != edge.target:
+            required.setdefault(edge.target, set()).add(edge.source[0])
+    names = [package.name for package in packages]
+    loops = find_components(selection.edges, names, selection.space.full, max_cycles=1)
+    inside = {i: set(loop.packages) for loop in loops for i in loop.packages}
+    return {
+        package.name
+        for i, package in enumerate(packages)
+        if not required.get(i, set()) - inside.get(i, set())
+    }
+
+
+def _without_pin(root: Root) -> Root:
+    kept = [s for s in root.requirement.specifier if s.operator not in ("==", "===")]
+    specifier = SpecifierSet(",".join(map(str, kept)))
+    return replace(root, requirement=replace(root.requirement, specifier=specifier))
+
+
+def find_upgrades(
+    selection: Selection,
+    loops: Iterable[Component],
+    shelf: Shelf,
+    select: Callable[[Snapshot], Selection],
+) -> tuple[tuple[Upgrade, ...], Snapshot]:
+    """Find for each loop the nearest versions without it; each on what the one before comes to.
+
+    Args:
+        selection: What is selected of the input on the targets of the shelf, with roots that bind.
+        loops: The loops to open, of this selection.
+        shelf: What there is to choose from.
+        select: Selects, with all METADATA.
+
+    Returns:
+        One upgrade for each loop, and the input after all of them.
+
+    Raises:
+        MetadataError: Something that had to be asked did not answer.
+    """
+    upgrades = []
+    current = selection
+    for loop in loops:
+        names = _names(loop, selection)
+        component = _find_again(loop.kind, names, current)
+        if component is None:
+            gone = Upgrade(kind=loop.kind, packages=names, changes=(), ranges={}, is_gone=True)
+            upgrades.append(gone)
+            continue
+        nearest = find_nearest(component, current, shelf, select)
+        upgrades.append(_describe(component, current, nearest, shelf))
+        if nearest.found is not None:
+            current = select(_settled(nearest.found))
+    return tuple(upgrades), current.snapshot
+
+
+def _settled(found: Found) -> Snapshot:
+    """The lock after an upgrade, without the packages that went."""
+    reached = found.selection.reached
+    packages = found.snapshot.packages
+    kept = [i for i in range(len(packages)) if reached.get((i, ""))]
+    moved = {old: new for new, old in enumerate(kept)}
+    roots = [
+        replace(root, requirement=_bound(root.requirement, moved))
+        for root in found.snapshot.roots or ()
+    ]
+    return replace(
+        found.snapshot,
+        packages=tuple(_rebound(packages[i], moved) for i in kept),
+        roots=tuple(roots),
+    )
+
+
+def _rebound(package: Package, moved: Mapping[int, int]) -> Package:
+    requirements = package.requirements
+    if requirements is None:
+        return package
+    return replace(package, requirements=tuple(_bound(r, moved) for r in requirements))
+
+
+def _bound(requirement: Requirement, moved: Mapping[int, int]) -> Requirement:
+    if requirement.package is None:
+        return requirement
+    return replace(requirement, package=moved.get(requirement.package))
+
+
+def _find_again(
+    kind: str, names: Sequence[NormalizedName], selection: Selection
+) -> Component | None:
+    everything = [package.name for package in selection.snapshot.packages]
+    found = find_components(selection.edges, everything, selection.space.full, max_cycles=1)
+    for component in found:
+        if component.kind == kind and not set(names).isdisjoint(_names(component, selection)):
+            return component
+    return None
+
+
+def _names(component: Component, selection: Selection) -> tuple[NormalizedName, ...]:
+    packages = selection.snapshot.packages
+    return tuple(sorted({packages[i].name for i in component.packages}))
+
+
+# Telling -----------------------------------------------------------------------------------------
+
+
+def _describe(component: Component, before: Selection, nearest: Nearest, shelf: Shelf) -> Upgrade:
+    names = _names(component, before)
+    found = nearest.found
+    if found is None:
+        return Upgrade(
+            kind=component.kind,
+            packages=names,
+            changes=None,
+            tried=nearest.tried,
+            exhausted=nearest.exhausted,
+            ranges=nearest.ranges,
+        )
+    changes, follows = [], []
+    for i, package in enumerate(before.snapshot.packages):
+        stays = bool(found.selection.reached.get((i, "")))
+        new = found.snapshot.packages[i].version if stays else None
+        if not before.reached.get((i, "")) or (stays and new == package.version):
+            continue
+        change = Change(name=package.name, old=package.version, new=new)
+        if stays:
+            changes.append(replace(change, why=tuple(_why(i, component, before, found, shelf))))
+        elif package.name in names:
+            changes.append(change)
+        else:
+            follows.append(change)
+    coming = found.snapshot.packages[len(before.snapshot.packages) :]
+    follows += [Change(name=package.name, old=None, new=package.version) for package in coming]
+    return Upgrade(
+        kind=component.kind,
+        packages=names,
+        changes=tuple(sorted(changes, key=lambda change: change.name)),
+        follows=tuple(sorted(follows, key=lambda change: change.name)),
+        loses=tuple(_losses(component, before, found)),
+        tried=nearest.tried,
+        exhausted=nearest.exhausted,
+        ranges=nearest.ranges,
+    )
+
+
+def _why(
+    index: int, component: Component, before: Selection, found: Found, shelf: Shelf
+) -> Iterator[str]:
+    """Which requirements on other members a package has no more, and since which release."""
+    packages = before.snapshot.packages
+    name, new = packages[index].name, found.snapshot.packages[index].version
+    old = packages[index].version
+    still = {e.requirement.name for e in found.selection.edges_from(index) if e.judged}
+    gone = {e.requirement.name for e in component.edges if e.source[0] == index} - still
+    if old is None or new is None:
+        return
+    between = [v for v in shelf.versions(name) if min(old, new) <= v <= max(old, new) and v != old]
+    if new > old:
+        between.reverse()
+    cell = next(before.space.cells(component.cells))
+    view = View(shelf, before.space.index(before.space.axes[0], cell))
+    for target in sorted(gone):
+        since = new
+        for version in between:
+            if view.standing(name, version) and not _holds(view, name, version, target):
+                since = version
+                break
+        yield f"{name} {since} {_what_became(view.said(name, since), target)}"
+
+
+def _holds(view: View, name: str, version: Version, target: str) -> bool:
+    """Whether a version requires a project, or does not say what it requires."""
+    said = view.said(name, version)
+    return bool(said.unknown or said.broken) or any(
+        r.name == target for r in view.requirements(said, "")
+    )
+
+
+def _what_became(said: Said, target: str) -> str:
+    lines = [r for r in said.requires if r.name == target]
+    extras = sorted({e for line in lines for e in said.provides_extra if _is_under(line, e)})
+    if extras:
+        noun = "extra" if len(extras) == 1 else "extras"
+        return f"requires {target} only with the {noun} {', '.join(extras)}"
+    if lines:
+        return f"requires {target} only where {lines[0].marker}"
+    return f"no longer requires {target}"
+
+
+def _is_under(line: Requirement, extra: Extra) -> bool:
+    quoted = (f'extra == "{extra}"', f"extra == '{extra}'")
+    return line.marker is not None and any(text in str(line.marker) for text in quoted)
+
+
+def _losses(component: Component, before: Selection, found: Found) -> Iterator[str]:
+    """The bounds of requirements inside the loop that go, and that nothing else has."""
+    packages = before.snapshot.packages
+    held: dict[NormalizedName, set[str]] = {}
+    for edge in found.selection.edges:
+        if edge.judged:
+            name = edge.requirement.name
+            held.setdefault(name, set()).update(map(str, edge.requirement.specifier))
+    for root, _ in found.selection.roots:
+        held.setdefault(root.requirement.name, set()).update(map(str, root.requirement.specifier))
+    staying = {
+        p.name
+        for i, p in enumerate(found.snapshot.packages)
+        if found.selection.reached.get((i, ""))
+    }
+    still = {
+        (found.snapshot.packages[edge.source[0]].name, edge.requirement.name)
+        for edge in found.selection.edges
+        if edge.judged
+    }
+    lost: dict[str, set[str]] = {}
+    for edge in component.edges:
+        name = edge.requirement.name
+        holder = packages[edge.source[0]].name
+        if not {name, holder} <= staying or (holder, name) in still:
+            continue
+        for specifier in map(str, edge.requirement.specifier):
+            if specifier not in held.get(name, set()):
+                lost.setdefault(f"{name}{specifier}", set()).add(holder)
+    for bound, holders in sorted(lost.items()):
+        yield f"{bound}, which {', '.join(sorted(holders))} held"
