@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -23,14 +24,14 @@ from packaging.version import Version
 from distcycle.baseline import baseline_of
 from distcycle.builds import Builds, walk_builds
 from distcycle.changes import find_changes
-from distcycle.cycles import TooManySets, find_components
-from distcycle.errors import InputError, ResolutionError, UnknownFormat
+from distcycle.cycles import Component, TooManySets, find_components
+from distcycle.errors import DistcycleError, InputError, ResolutionError, UnknownFormat
 from distcycle.findings import Report, abbreviate_targets
 from distcycle.judgement import Options, add_targets, judge, unite_resolved
 from distcycle.limits import words_of_rules
 from distcycle.lines import find_lines
 from distcycle.markers import Atom, UnreadableMarker, atoms_of, parse_expression
-from distcycle.model import Facts, Package, Place, Root, Snapshot, SyntaxKind
+from distcycle.model import Facts, Package, Place, Root, Snapshot, SyntaxKind, Unknown
 from distcycle.plan import Pin, Plan, UpgradePlan
 from distcycle.policy import Policy
 from distcycle.readers import READERS, Document, decode_utf8, find_reader
@@ -604,22 +605,46 @@ def _gather_builds(scope: Scope, library: Library | None, facts: Facts) -> Build
 def _end_waivers(
     selection: Selection, scope: Scope, library: Library | None, options: Options
 ) -> tuple[Options, tuple[str, ...]]:
-    """End the waivers that hold until a loop is fixed, where the newest releases have none."""
+    """End the waivers that hold until a loop is fixed, where there are versions without it."""
     if not any(waiver.until_fixed for waiver in options.policy.waivers):
         return options, ()
-    from distcycle.endings import Newest, end_waivers
+    from distcycle.endings import end_waivers
 
-    newest = None
-    if library is not None:
-        index = scope.snapshot.index
-        newest = Newest(
-            versions_of=lambda project: library.versions(project, index=index),
-            select=lambda releases: gather(
-                replace(scope, snapshot=releases, request=Request()), library
-            )[0],
-        )
-    policy, notes = end_waivers(options.policy, selection, newest)
+    look = None if library is None else partial(_look_for_fix, scope, library)
+    policy, notes = end_waivers(options.policy, selection, look)
     return replace(options, policy=policy), notes
+
+
+def _look_for_fix(
+    scope: Scope, library: Library, kind: str, members: tuple[NormalizedName, ...]
+) -> str | Unknown:
+    """Versions without a loop, whatever people pinned; ``""`` when there are none."""
+    from distcycle.resolution import Rules
+
+    rules = Rules(files=scope.snapshot.rules)
+    try:
+        _expect_versions(scope.snapshot)
+        upgrades, _ = _find_upgrades(scope, library, rules, Facts(), _only(kind, members))
+    except DistcycleError as error:
+        return Unknown(reason=str(error))
+    for upgrade in upgrades:
+        if upgrade.changes is not None:
+            return ", ".join(f"{c.name} {c.new}" for c in upgrade.changes if c.new is not None)
+        if not upgrade.exhausted:
+            return Unknown(reason=f"gave up after {upgrade.tried} sets of versions")
+    return ""
+
+
+def _only(kind: str, members: tuple[NormalizedName, ...]) -> Callable[..., list[Component]]:
+    def choose(selection: Selection, loops: list[Component]) -> list[Component]:
+        packages = selection.snapshot.packages
+        return [
+            loop
+            for loop in loops
+            if loop.kind == kind and {packages[i].name for i in loop.packages} <= set(members)
+        ]
+
+    return choose
 
 
 def lint_bazel(
@@ -860,23 +885,58 @@ def find_upgrades(
         InputError: Something in it has no version yet.
         MetadataError: Something that had to be asked did not answer.
     """
-    from distcycle.resolution.shelf import Shelf
-    from distcycle.resolution.upgrades import find_upgrades, loosen
     from distcycle.verdicts import apply_cuts
 
+    _expect_versions(scope.snapshot)
+
+    def choose(selection: Selection, loops: list[Component]) -> Sequence[Component]:
+        return apply_cuts(selection, loops, policy.cuts, 1).components
+
+    upgrades, (before, after) = _find_upgrades(
+        scope,
+        library,
+        rules,
+        resolved or Facts(),
+        choose,
+        compiled=resolved is None and _is_compiled(scope.snapshot),
+        allow_pins=allow_pins,
+    )
+    return upgrades, _plan_upgrade(before, after)
+
+
+def _is_compiled(snapshot: Snapshot) -> bool:
+    return snapshot.kind == "requirements" and snapshot.complete
+
+
+def _find_upgrades(
+    scope: Scope,
+    library: Library,
+    rules: Rules,
+    facts: Facts,
+    choose: Callable[[Selection, list[Component]], Sequence[Component]],
+    *,
+    compiled: bool | None = None,
+    allow_pins: bool = True,
+) -> tuple[tuple[Upgrade, ...], tuple[Selection, Selection]]:
+    """Find the nearest versions without the loops that are chosen, on the targets of a scope.
+
+    Returns:
+        One upgrade for each, and what is selected before and after.
+    """
+    from distcycle.resolution.shelf import Shelf
+    from distcycle.resolution.upgrades import find_upgrades, loosen
+
     snapshot = scope.snapshot
-    _expect_versions(snapshot)
+    compiled = _is_compiled(snapshot) if compiled is None else compiled
     scope = scope.listed(scope.targets)
-    compiled = resolved is None and snapshot.kind == "requirements" and snapshot.complete
     with library.releases(index=snapshot.index) as source:
         shelf = Shelf(replace(snapshot, packages=()), scope.targets, source, rules)
-        select = _selecting(scope, library, resolved or Facts(), shelf)
-        selection = select(loosen(select(snapshot), compiled=compiled, allow_pins=allow_pins))
+        select = _selecting(scope, library, facts, shelf)
+        before = select(loosen(select(snapshot), compiled=compiled, allow_pins=allow_pins))
         names = [package.name for package in snapshot.packages]
-        loops = find_components(selection.edges, names, selection.space.full, max_cycles=1)
-        left = apply_cuts(selection, loops, policy.cuts, 1).components
-        upgrades, after = find_upgrades(selection, left, shelf, select)
-    return upgrades, _plan_upgrade(snapshot, after)
+        loops = find_components(before.edges, names, before.space.full, max_cycles=1)
+        upgrades, after = find_upgrades(before, choose(before, loops), shelf, select)
+    return upgrades, (before, after)
 
 
 def _expect_versions(snapshot: Snapshot) -> None:
@@ -892,11 +952,14 @@ def _selecting(
     """What selects of one input after another, on the same targets, and asks nothing twice."""
     space = scope.space(facts)
 
+    standing: Sequence[int] = ()
+
     def run(snapshot: Snapshot) -> Selection:
-        nonlocal facts
+        nonlocal facts, standing
         while True:
-            selection = select(snapshot, space, facts, scope.request)
+            selection = select(snapshot, space, facts, scope.request, standing=standing)
             if not selection.needs:
+                standing = standing or selection.standing
                 return selection
             facts = replace(facts, metadata={**facts.metadata, **shelf.metadata_read})
             facts = library.gather(selection.needs, facts, index=snapshot.index)
@@ -904,12 +967,16 @@ def _selecting(
     return run
 
 
-def _plan_upgrade(before: Snapshot, after: Snapshot) -> UpgradePlan:
-    """What to write down of an input after its upgrades."""
-    known = {(package.name, package.version) for package in before.packages}
-    has_hashes = any(package.hashes for package in before.packages)
+def _plan_upgrade(before: Selection, after: Selection) -> UpgradePlan:
+    """What to write down of an input after its upgrades: all that is still installed."""
+    known = {(package.name, package.version) for package in before.snapshot.packages}
+    has_hashes = any(package.hashes for package in before.snapshot.packages)
+    gone = {i for i in before.reached if not i[1]} - {i for i in after.reached if not i[1]}
+    staying = [p for i, p in enumerate(after.snapshot.packages) if (i, "") not in gone]
     pins = []
-    for package in sorted(after.packages, key=lambda p: (p.name, str(p.version))):
+    for package in sorted(staying, key=lambda p: (p.name, str(p.version))):
+        if package.source in {"virtual", "editable", "directory"}:
+            continue
         files = {pair for file in package.artefacts or () for pair in file.hashes}
         hashes = package.hashes or tuple(sorted(files))
         pin = Pin(
@@ -921,7 +988,7 @@ def _plan_upgrade(before: Snapshot, after: Snapshot) -> UpgradePlan:
             is_new=(package.name, package.version) not in known,
         )
         pins.append(pin)
-    return UpgradePlan(input=before.path, pins=tuple(pins))
+    return UpgradePlan(input=before.snapshot.path, pins=tuple(pins))
 
 
 def read_policies(names: Sequence[str] = (), *, search: bool = True) -> Policy:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 
-from packaging.version import Version
-
 from distcycle import api
-from distcycle.endings import Newest, end_waivers
+from distcycle.endings import end_waivers
 from distcycle.judgement import Options, judge
 from distcycle.model import Snapshot, Unknown
 from distcycle.policy import Policy, Waiver
@@ -53,31 +50,23 @@ def policy() -> Policy:
     return parse_policy(POLICY, path="distcycle.toml")
 
 
-def newest(*, loop: bool, asked: list[Snapshot] | None = None) -> Newest:
-    def answer(releases: Snapshot) -> Selection:
-        if asked is not None:
-            asked.append(releases)
-        return select(snapshot(loop=loop))
-
-    versions = (Version("1"), Version("3.0"), Version("4.0b1"))
-    return Newest(versions_of=lambda _name: versions, select=answer)
-
-
 def only(ended: Policy) -> Waiver:
     (waiver,) = ended.waivers
     return waiver
 
 
-def test_ends_with_the_newest_final_releases_when_they_have_no_loop() -> None:
-    asked: list[Snapshot] = []
+def test_ends_when_there_are_versions_without_the_loop() -> None:
+    asked = []
+
+    def look(kind: str, members: tuple[str, ...]) -> str:
+        asked.append((kind, members))
+        return "ink 3.0, paper 3.0"
+
     selection = select(snapshot(loop=True))
-    ended, notes = end_waivers(policy(), selection, newest(loop=False, asked=asked))
+    ended, notes = end_waivers(policy(), selection, look)
     assert notes == ()
+    assert asked == [("wheel-cycle", ("ink", "paper"))]
     assert only(ended).fixed_by == "ink 3.0, paper 3.0"
-    assert [(p.name, str(p.version)) for p in asked[0].packages] == [
-        ("ink", "3.0"),
-        ("paper", "3.0"),
-    ]
     report = judge(selection, Options(policy=ended, today=date(2027, 1, 1)))
     assert [(f.code, f.severity.value) for f in report.findings] == [
         ("wheel-cycle", "deny"),
@@ -86,9 +75,9 @@ def test_ends_with_the_newest_final_releases_when_they_have_no_loop() -> None:
     assert "ink 3.0, paper 3.0" in report.findings[1].message
 
 
-def test_holds_while_the_newest_releases_have_the_loop() -> None:
+def test_holds_while_all_versions_have_the_loop() -> None:
     selection = select(snapshot(loop=True))
-    ended, notes = end_waivers(policy(), selection, newest(loop=True))
+    ended, notes = end_waivers(policy(), selection, lambda _kind, _members: "")
     assert (ended, notes) == (policy(), ())
     assert judge(selection, Options(policy=ended)).ok
 
@@ -98,14 +87,14 @@ def test_says_when_it_could_not_look() -> None:
     ended, (note,) = end_waivers(policy(), selection, None)
     assert ended == policy()
     assert "ink, paper" in note
-    unreachable = replace(newest(loop=False), versions_of=lambda _name: Unknown(reason="no answer"))
-    ended, (note,) = end_waivers(policy(), selection, unreachable)
+    ended, (note,) = end_waivers(
+        policy(), selection, lambda _kind, _members: Unknown(reason="no answer")
+    )
     assert ended == policy()
     assert note.endswith(": no answer")
 
 
 def test_asks_for_nothing_where_nothing_is_waived() -> None:
-    asked: list[Snapshot] = []
     selection = select(snapshot(loop=False))
-    ended, notes = end_waivers(policy(), selection, newest(loop=False, asked=asked))
-    assert (ended, notes, asked) == (policy(), (), [])
+    ended, notes = end_waivers(policy(), selection, lambda _kind, _members: "never")
+    assert (ended, notes) == (policy(), ())

@@ -184,6 +184,9 @@ class _Page:
         if upgrade.changes and not upgrade.exhausted:
             said = f"nearer versions may exist: {upgrade.tried} sets of versions were tried"
             yield from self._wrap(said, 2)
+        if upgrade.pinned:
+            kept = f"kept as asked for: {', '.join(upgrade.pinned)}; --allow-pins lets that change"
+            yield from self._wrap(kept, 2)
         if upgrade.changes is None or self.all:
             ranges = (f"{n} {old} to {new}" for n, (old, new) in sorted(upgrade.ranges.items()))
             yield from self._wrap(f"looked at: {', '.join(ranges) or 'nothing'}", 2)

@@ -143,8 +143,8 @@ class _Entry:
         changes: The changes.
         age: How far what comes is from being the newest.
         key: The changes in a fixed order, to settle ties.
-        is_diving: Whether, of those that change as many packages, the one comes first that has
-            most decided; else the one that costs least.
+        is_diving: Whether what owes the least, then what has most decided, comes first; else what
+            costs least.
         fault: What may be done about what is wrong with it, once that is known.
         owed: What must be paid at least for each package that does not suit what was decided.
         found: What it comes to, when nothing is wrong with it.
@@ -163,9 +163,11 @@ class _Entry:
         return self._rank() < other._rank()
 
     def _rank(self) -> tuple[object, ...]:
-        depth = -len(self.changes)
-        first = (*self.bound[:3], depth) if self.is_diving else ()
-        return (*first, self.bound, self.age, depth, self.key)
+        settled = sum(isinstance(variable, int) for variable, _ in self.changes)
+        depth = len(self.changes)
+        dive = (self.bound.goes_back, self.bound.changed - settled, -depth)
+        first = dive if self.is_diving else ()
+        return (*first, self.bound, self.age, -depth, self.key)
 
 
 class _Search:

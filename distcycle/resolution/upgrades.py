@@ -10,10 +10,13 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from distcycle.cycles import Component, find_components
-from distcycle.model import Extra, Package, Requirement, Root, Snapshot
+from distcycle.model import Extra, Package, Requirement, Snapshot
 from distcycle.resolution.nearest import Found, Nearest, find_nearest
 from distcycle.resolution.shelf import Said, Shelf, View
 from distcycle.selection import Selection
+
+_PINS = frozenset(("==", "==="))
+_PROJECTS = frozenset(("virtual", "editable", "directory"))
 
 __all__ = ["Change", "Upgrade", "find_upgrades", "loosen"]
 
@@ -51,6 +54,7 @@ class Upgrade:
             found, whether there is nothing within the ranges.
         ranges: For each project of which other versions were tried, the oldest and the newest.
         is_gone: Whether an upgrade for an earlier loop opens this one as well.
+        pinned: Members that people pinned and that therefore stay, as they are pinned.
     """
 
     kind: str
@@ -62,6 +66,7 @@ class Upgrade:
     exhausted: bool = True
     ranges: Mapping[NormalizedName, tuple[Version, Version]]
     is_gone: bool = False
+    pinned: tuple[str, ...] = ()
 
 
 def loosen(selection: Selection, *, compiled: bool, allow_pins: bool) -> Snapshot:
@@ -79,9 +84,11 @@ def loosen(selection: Selection, *, compiled: bool, allow_pins: bool) -> Snapsho
     if compiled:
         asked = _asked_for(selection)
         roots = [root for root in roots if root.requirement.name in asked]
+    packages = selection.snapshot.packages
     if compiled or allow_pins:
-        roots = [_without_pin(root) for root in roots]
-    return replace(selection.snapshot, roots=tuple(roots))
+        roots = [replace(root, requirement=_without_pin(root.requirement)) for root in roots]
+        packages = tuple(_without_pins(package) for package in packages)
+    return replace(selection.snapshot, roots=tuple(roots), packages=packages)
 
 
 def _asked_for(selection: Selection) -> set[NormalizedName]:
@@ -103,10 +110,29 @@ def _asked_for(selection: Selection) -> set[NormalizedName]:
     }
 
 
-def _without_pin(root: Root) -> Root:
-    kept = [s for s in root.requirement.specifier if s.operator not in ("==", "===")]
-    specifier = SpecifierSet(",".join(map(str, kept)))
-    return replace(root, requirement=replace(root.requirement, specifier=specifier))
+def _without_pins(package: Package) -> Package:
+    """A package of the lock; where it is the project itself, without what people pinned."""
+    if package.source not in _PROJECTS or package.requirements is None:
+        return package
+    return replace(package, requirements=tuple(map(_without_pin, package.requirements)))
+
+
+def _without_pin(requirement: Requirement) -> Requirement:
+    kept = [s for s in requirement.specifier if s.operator not in _PINS]
+    return replace(requirement, specifier=SpecifierSet(",".join(map(str, kept))))
+
+
+def _pinned(selection: Selection) -> dict[NormalizedName, str]:
+    """What people pinned, by project, as they wrote it."""
+    asked = [root.requirement for root, _ in selection.roots]
+    for package in selection.snapshot.packages:
+        if package.source in _PROJECTS:
+            asked += package.requirements or ()
+    return {
+        r.name: f"{r.name}{r.specifier}"
+        for r in asked
+        if any(s.operator in _PINS for s in r.specifier)
+    }
 
 
 def find_upgrades(
@@ -114,7 +140,7 @@ def find_upgrades(
     loops: Iterable[Component],
     shelf: Shelf,
     select: Callable[[Snapshot], Selection],
-) -> tuple[tuple[Upgrade, ...], Snapshot]:
+) -> tuple[tuple[Upgrade, ...], Selection]:
     """Find for each loop the nearest versions without it; each on what the one before comes to.
 
     Args:
@@ -124,7 +150,7 @@ def find_upgrades(
         select: Selects, with all METADATA.
 
     Returns:
-        One upgrade for each loop, and the input after all of them.
+        One upgrade for each loop, and what is selected after all of them.
 
     Raises:
         MetadataError: Something that had to be asked did not answer.
@@ -141,38 +167,8 @@ def find_upgrades(
         nearest = find_nearest(component, current, shelf, select)
         upgrades.append(_describe(component, current, nearest, shelf))
         if nearest.found is not None:
-            current = select(_settled(nearest.found))
-    return tuple(upgrades), current.snapshot
-
-
-def _settled(found: Found) -> Snapshot:
-    """The lock after an upgrade, without the packages that went."""
-    reached = found.selection.reached
-    packages = found.snapshot.packages
-    kept = [i for i in range(len(packages)) if reached.get((i, ""))]
-    moved = {old: new for new, old in enumerate(kept)}
-    roots = [
-        replace(root, requirement=_bound(root.requirement, moved))
-        for root in found.snapshot.roots or ()
-    ]
-    return replace(
-        found.snapshot,
-        packages=tuple(_rebound(packages[i], moved) for i in kept),
-        roots=tuple(roots),
-    )
-
-
-def _rebound(package: Package, moved: Mapping[int, int]) -> Package:
-    requirements = package.requirements
-    if requirements is None:
-        return package
-    return replace(package, requirements=tuple(_bound(r, moved) for r in requirements))
-
-
-def _bound(requirement: Requirement, moved: Mapping[int, int]) -> Requirement:
-    if requirement.package is None:
-        return requirement
-    return replace(requirement, package=moved.get(requirement.package))
+            current = nearest.found.selection
+    return tuple(upgrades), current
 
 
 def _find_again(
@@ -198,9 +194,11 @@ def _describe(component: Component, before: Selection, nearest: Nearest, shelf: 
     names = _names(component, before)
     found = nearest.found
     if found is None:
+        pinned = _pinned(before)
         return Upgrade(
             kind=component.kind,
             packages=names,
+            pinned=tuple(pinned[name] for name in names if name in pinned),
             changes=None,
             tried=nearest.tried,
             exhausted=nearest.exhausted,

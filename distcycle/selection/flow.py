@@ -57,6 +57,8 @@ def select(
     facts: Facts,
     request: Request,
     bounds: Condition | None = None,
+    *,
+    standing: Sequence[Condition] = (),
 ) -> Selection:
     """Select versions, wheels and edges for every cell of a space.
 
@@ -66,11 +68,13 @@ def select(
         facts: What is known of its artefacts.
         request: What is asked for.
         bounds: The cells that the input is for; all when None.
+        standing: Where the first packages stand, when that is settled: a lock whose packages were
+            given other versions has no edges any more by which one of two entries stands.
 
     Returns:
         The selection. When its ``needs`` are not empty, get them and select again.
     """
-    return _Selector(snapshot, space, facts, request, bounds).run()
+    return _Selector(snapshot, space, facts, request, bounds, standing=standing).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,8 @@ class _Selector:
         facts: Facts,
         request: Request,
         bounds: Condition | None,
+        *,
+        standing: Sequence[Condition],
     ) -> None:
         self.snapshot = snapshot
         self.space = space
@@ -122,13 +128,15 @@ class _Selector:
         self.bounds = space.full if bounds is None else bounds
         self.packages = snapshot.packages
         self.standing = [space.condition(package.marker) for package in self.packages]
+        self.is_settled = bool(standing)
+        self.standing[: len(standing)] = standing
         self.by_name: dict[NormalizedName, list[int]] = defaultdict(list)
         for i, package in enumerate(self.packages):
             self.by_name[package.name].append(i)
         self.ranks: dict[NormalizedName, dict[Version, int]] = {}
         self.missing: dict[Node, list[tuple[Requirement, Condition, Artefact | None]]] = {}
         self.offers = Offers(snapshot, space, facts, request)
-        self.result = Selection(snapshot, space, self.bounds)
+        self.result = Selection(snapshot, space, self.bounds, standing=self.standing)
         self.result.offers = self.offers.found
         self.result.choices = self.offers.choices
 
@@ -159,7 +167,7 @@ class _Selector:
 
     def _let_lock_choose(self) -> None:
         """Of several entries of one name, one stands where the lock's own edges reach it."""
-        if all(package.requirements is None for package in self.packages):
+        if self.is_settled or all(package.requirements is None for package in self.packages):
             return
         reached = self._flow(self._lock_links_of, {})
         for indices in self.by_name.values():

@@ -112,6 +112,7 @@ class Selection:
         snapshot: The input.
         space: The environments.
         bounds: The cells that the input is for.
+        standing: For each package the cells in which it may be what is installed.
         roots: The requirements from which reach began, with where.
         entries: Where reach begins: for each root's requirement the package it means, and where.
         reached: For every node that is reached, where.
@@ -125,6 +126,7 @@ class Selection:
     snapshot: Snapshot
     space: Space
     bounds: Condition
+    standing: Sequence[Condition] = ()
     roots: tuple[tuple[Root, Condition], ...] = ()
     entries: list[tuple[Requirement, int, Condition]] = field(default_factory=list)
     reached: dict[Node, Condition] = field(default_factory=dict)
