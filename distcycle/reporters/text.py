@@ -167,8 +167,8 @@ class _Page:
             yield from self._wrap("opened by what is said above", 2)
             return
         if upgrade.changes is None:
-            said = "there are no versions without it" if upgrade.exhausted else "gave up"
-            yield from self._wrap(f"{said}: {upgrade.tried} sets of versions were tried", 2)
+            said = "no versions are without it" if upgrade.exhausted else "gave up"
+            yield from self._wrap(f"{said}; tried: {_count_sets(upgrade.tried)}", 2)
         for change in upgrade.changes or ():
             new = str(change.new) if change.new else "goes, as nothing requires it any more"
             yield from self._wrap(f"{change.name} {change.old} -> {new}", 2)
@@ -182,7 +182,7 @@ class _Page:
         for bound in upgrade.loses:
             yield from self._wrap(f"loses the bound {bound}", 2)
         if upgrade.changes and not upgrade.exhausted:
-            said = f"nearer versions may exist: {upgrade.tried} sets of versions were tried"
+            said = f"nearer versions may exist; tried: {_count_sets(upgrade.tried)}"
             yield from self._wrap(said, 2)
         if upgrade.pinned:
             kept = f"kept as asked for: {', '.join(upgrade.pinned)}; --allow-pins lets that change"
@@ -456,6 +456,10 @@ def _platforms(rows: Sequence[TargetRow]) -> Iterable[str]:
         return
     for platform, own in pythons.items():
         yield f"{platform} ({own[0]}{'-' + own[-1] if len(own) > 1 else ''})"
+
+
+def _count_sets(count: int) -> str:
+    return "1 set of versions" if count == 1 else f"{count} sets of versions"
 
 
 def _pythons(held: Sequence[str], rows: Sequence[TargetRow]) -> str:

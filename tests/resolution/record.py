@@ -3,7 +3,8 @@
 Serves what is recorded, and fetches what is not yet: every page once, without the files that came
 after the date of the cases, and the METADATA that a client asks for. Resolves every case for every
 target with each of ``COMMANDS``, and then fetches what other clients may ask for: the METADATA of
-those wheels of the same versions that a target takes. Needs the network; the repository on
+those wheels of the same versions that a target takes. With ``--upgrades`` it looks for the nearest
+versions without the loops of the upgrade cases instead. Needs the network; the repository on
 ``PYTHONPATH``.
 """
 
@@ -34,6 +35,7 @@ from resolution_cases import (
     read_case,
     write_case,
 )
+from upgrade_cases import find_upgrade_cases, upgrade_words
 from uv_oracle import quiet_environment, uv_command
 
 from benchmarks.recorded_index import INDEX, File, Index, Server, dump_index, read_index
@@ -194,6 +196,28 @@ def record(recorder: Recorder, cases: Sequence[Case]) -> None:
         _say(f"asked for in vain: {' '.join(server.missing) or 'nothing'}")
 
 
+def record_upgrades(recorder: Recorder, only: Sequence[str] | None) -> None:
+    """Look for the upgrades of every upgrade case, on this index."""
+    cases = [case for case in find_upgrade_cases() if not only or case.name in only]
+    with Server(recorder) as server:
+        for case in cases:
+            for target in case.targets:
+                with tempfile.TemporaryDirectory() as name:
+                    path = Path(name) / "requirements.in"
+                    path.write_text(case.requirements, encoding="utf-8")
+                    words = [sys.executable, "-m", "distcycle", *upgrade_words(path, target)]
+                    words += ["--index-url", server.url, "--no-cache"]
+                    done = subprocess.run(
+                        words,
+                        capture_output=True,
+                        check=False,
+                        encoding="utf-8",
+                        env=quiet_environment(path.parent),
+                    )
+                _say(f"{case.name}, {target.name}: exit code {done.returncode}")
+                _say(done.stdout + done.stderr)
+
+
 def _run(words: Sequence[str], case: Case, target: Target) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -245,13 +269,17 @@ def main() -> int:
     """Record, and write the index anew."""
     parser = argparse.ArgumentParser(description="Record the index that the cases need.")
     parser.add_argument("--anew", action="store_true", help="forget what is recorded")
+    parser.add_argument("--upgrades", action="store_true", help="the upgrade cases only")
     parser.add_argument("--only", action="append", metavar="CASE", help="these cases only")
     options = parser.parse_args()
     known = INDEX.is_file() and not options.anew
     recorder = Recorder(read_index() if known else Index({}, cutoff=EXCLUDE_NEWER))
-    cases = [read_case(path) for path in find_cases()]
-    record(recorder, [case for case in cases if not options.only or case.name in options.only])
-    complete(recorder)
+    if options.upgrades:
+        record_upgrades(recorder, options.only)
+    else:
+        cases = [read_case(path) for path in find_cases()]
+        record(recorder, [case for case in cases if not options.only or case.name in options.only])
+        complete(recorder)
     INDEX.parent.mkdir(parents=True, exist_ok=True)
     INDEX.write_bytes(dump_index(recorder))
     for problem in sorted(set(recorder.problems)):

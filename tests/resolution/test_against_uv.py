@@ -8,15 +8,11 @@ from pathlib import Path
 
 import pytest
 from resolution_cases import EXCLUDE_NEWER, Case, Target, find_cases, read_case, write_case
+from resolving import ways_of
 from uv_oracle import UV, Conflict, ask_uv
 
 from benchmarks.recorded_index import Server, read_index
-from distcycle import api
-from distcycle.cli.arguments import build_parser
-from distcycle.cli.choices import constrain, make_rules, make_scope
 from distcycle.errors import ResolutionError
-from distcycle.metadata import Library, Options
-from distcycle.selection import Request
 
 CASES = [read_case(path) for path in find_cases()]
 PAIRS = [(case, target) for case in CASES for target in case.targets]
@@ -43,18 +39,9 @@ def resolve(case: Case, target: Target, index_url: str | None, folder: Path) -> 
     path = write_case(case, folder)
     words = ["audit", str(path), "--resolve", *case.distcycle, "--only-binary", ":all:"]
     words += ["--platform", target.platform, "--python-version", target.python]
-    options = build_parser(words).parse_args(words)
-    for name, (value, _) in options.defaults.items():
-        if getattr(options, name) is None:
-            setattr(options, name, value)
-    options.exclude_newer = EXCLUDE_NEWER
-    snapshot = constrain(api.read(str(path)), options.constraint)
-    request = Request(groups=frozenset(options.group), extras=frozenset(options.extra))
-    scope = make_scope(snapshot, options, request)
-    places = tuple(str(folder / place) for place in options.find_links)
-    library = Library(Options(index_url=index_url, find_links=places, cache_dir=None), environ={})
-    with library:
-        [(way, _)], _ = api.resolve_scope(scope, library, make_rules(options, snapshot))
+    words += ["--exclude-newer", EXCLUDE_NEWER]
+    with ways_of(words, index_url, folder) as (_library, _rules, ways):
+        [(way, _)] = ways
     return {package.name: str(package.version) for package in way.snapshot.packages}
 
 

@@ -1,0 +1,73 @@
+"""The nearest versions without real loops, on the recorded index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from resolution_cases import Target
+from resolving import ways_of
+from upgrade_cases import UpgradeCase, find_upgrade_cases, upgrade_words
+
+from benchmarks.recorded_index import Server, read_index
+from distcycle import api
+from distcycle.policy import Policy
+from distcycle.resolution.upgrades import Upgrade
+
+CASES = find_upgrade_cases()
+PAIRS = [(case, target) for case in CASES for target in case.targets]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server(read_index()) as server:
+        yield server
+
+
+def upgrade_of(case: UpgradeCase, target: Target, server: Server, folder: Path) -> Upgrade:
+    path = folder / "requirements.in"
+    path.write_text(case.requirements, encoding="utf-8")
+    with ways_of(upgrade_words(path, target), server.url, folder) as (library, rules, ways):
+        [(scope, facts)] = ways
+        (upgrade,), _ = api.find_upgrades(
+            scope, library, Policy(), rules, resolved=facts, allow_pins=True
+        )
+    return upgrade
+
+
+@pytest.mark.parametrize(
+    ("case", "target"), PAIRS, ids=[f"{case.name}-{target.name}" for case, target in PAIRS]
+)
+def test_loops_open_by_the_nearest_versions(
+    case: UpgradeCase, target: Target, server: Server, tmp_path: Path
+) -> None:
+    upgrade = upgrade_of(case, target, server, tmp_path)
+    if case.none:
+        assert (upgrade.changes, upgrade.exhausted) == (None, True)
+        assert set(case.ranges) <= upgrade.ranges.keys()
+        return
+    assert upgrade.changes is not None
+    moved = {change.name: str(change.new) for change in upgrade.changes if change.new}
+    if case.more:
+        assert moved.items() >= dict(case.changes).items()
+    else:
+        assert moved == dict(case.changes)
+    assert [change.name for change in upgrade.changes if change.new is None] == list(case.leave)
+    assert [line for change in upgrade.changes for line in change.why] == list(case.why)
+    assert list(upgrade.loses) == list(case.loses)
+    assert upgrade.exhausted or case.more
+
+
+def test_what_people_pinned_stays(server: Server, tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == "torch-2.0.0")
+    path = tmp_path / "requirements.in"
+    path.write_text(case.requirements, encoding="utf-8")
+    with ways_of(upgrade_words(path, case.targets[0]), server.url, tmp_path) as (
+        library,
+        rules,
+        [(scope, facts)],
+    ):
+        (upgrade,), _ = api.find_upgrades(scope, library, Policy(), rules, resolved=facts)
+    assert upgrade.changes is None
+    assert upgrade.pinned == ("torch==2.0.0",)
