@@ -383,7 +383,7 @@ def resolve_scope(
     by_name = {target.name: target for target in scope.targets}
     rows = [row_of(target) for target in scope.targets]
     notes = [
-        f"{snapshot.path}: {len(way.snapshot.packages)} packages on"
+        f"{snapshot.path}: {_count(len(way.snapshot.packages), 'package')} on"
         f" {abbreviate_targets(way.targets, rows)}"
         for way in done
     ]
@@ -394,6 +394,10 @@ def resolve_scope(
         for way in done
     ]
     return ways, tuple(dict.fromkeys(notes))
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def judge_resolved(scope: Scope, library: Library | None, options: Options, rules: Rules) -> Report:

@@ -53,7 +53,7 @@ def _explain(identifier: Identifier, provider: Provider) -> Iterator[str]:
     if not versions and all(need.url is None for need in needs):
         yield f"there is no project {project}: {_asker(needs[0], provider)}"
         return
-    told = _distinct(needs)
+    told = _distinct([*needs, *provider.bounds_of(project)])
     yield f"no version of {project} meets all that is required of it:"
     for need in told[:_MOST_NEEDS]:
         yield f"  {_text(need)}: {_asker(need, provider)}"
@@ -80,6 +80,8 @@ def _text(need: Need) -> str:
 
 def _asker(need: Need, provider: Provider) -> str:
     """Who asks for something, and how the input leads there."""
+    if need in provider.bounds_of(need.name):
+        return f"a constraint {_place(need)}"
     if need.parent is None:
         return f"asked for {_place(need)}"
     return f"required by {_way(need, provider)}"
@@ -89,18 +91,26 @@ def _way(need: Need, provider: Provider) -> str:
     """The package that requires something, after the packages that lead there from the input."""
     hops: list[Candidate] = []
     current: Need | None = need
-    while current is not None and current.parent is not None and len(hops) < 20:
+    while current is not None and current.parent is not None and current.parent not in hops:
         hops.append(current.parent)
-        current = provider.brought.get(current.parent.name)
-        if current is not None and current.parent in hops:
-            break
+        current = _brought(current.parent, hops, provider)
     if not hops:
         return f"what is asked for {_place(need)}"
-    chain = " -> ".join(str(hop) for hop in reversed(hops))
-    start = (
-        "" if current is None or current.parent is not None else f" (asked for {_place(current)})"
-    )
-    return f"{chain}{start}"
+    chain = " -> ".join(map(str, reversed(hops)))
+    if current is None or current.parent is not None:
+        return chain
+    return f"{chain} (asked for {_place(current)})"
+
+
+def _brought(candidate: Candidate, hops: Sequence[Candidate], provider: Provider) -> Need | None:
+    """What brought a candidate in: of several needs one that bounds it, then one of the input."""
+    needs = [
+        need
+        for identifier in ((candidate.name, candidate.extra), (candidate.name, ""))
+        for need in provider.seen[identifier].values()
+        if need.admits(candidate.version) and need.parent not in hops
+    ]
+    return min(needs, key=lambda need: (not need.specifier, need.parent is not None), default=None)
 
 
 def _place(need: Need) -> str:
@@ -123,8 +133,13 @@ def _fates(
         if any(need.admits(version) for need in needs):
             fates.setdefault(_fate(project, version, needs, provider), []).append(version)
     for fate, concerned in list(fates.items())[:_MOST_NEEDS]:
-        more = f" and {len(concerned) - 1} other versions" if len(concerned) > 1 else ""
-        yield f"{project} {concerned[0]}{more}: {fate}"
+        yield f"{project} {concerned[0]}{_and_more(len(concerned) - 1)}: {fate}"
+
+
+def _and_more(count: int) -> str:
+    if not count:
+        return ""
+    return " and 1 other version" if count == 1 else f" and {count} other versions"
 
 
 def _fate(project: str, version: Version, needs: Sequence[Need], provider: Provider) -> str:

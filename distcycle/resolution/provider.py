@@ -56,7 +56,6 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         pins: Where versions are remembered.
 
     Attributes:
-        brought: For each project the first need that brought it in.
         seen: For each need that was considered, by project, in order.
     """
 
@@ -64,7 +63,6 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         self.view = view
         self.rules = view.shelf.rules
         self.pins = pins
-        self.brought: dict[str, Need] = {}
         self.seen: dict[Identifier, dict[tuple[object, ...], Need]] = defaultdict(dict)
         self._scout = Scout(view)
         self._order: dict[str, int] = {}
@@ -72,6 +70,10 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         for constraint in constraints:
             if view.holds(constraint.marker):
                 self._bounds[constraint.name] += list(needs_of(constraint, None))[:1]
+
+    def bounds_of(self, project: str) -> Sequence[Need]:
+        """The constraints on a project that hold on the target."""
+        return self._bounds.get(project, ())
 
     def identify(self, requirement_or_candidate: Need | Candidate) -> Identifier:
         """The project and extra that something is of."""
@@ -103,7 +105,7 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
             return [python] if all(need.admits(python.version) for need in needs) else ()
         refused = set(incompatibilities[identifier])
         name, extra = identifier
-        needs += self._bounds.get(name, ())
+        needs += self.bounds_of(name)
         urls = {need.url for need in needs if need.url is not None}
         if (given := self.view.shelf.given_for(name)) is not None:
             urls.add(given)
@@ -197,7 +199,6 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         """Remember a need for explanations, and look ahead for what it will ask for."""
         self._order.setdefault(need.name, len(self._order))
         if need.name:
-            self.brought.setdefault(need.name, need)
             self._scout.look(need)
         key = (str(need.specifier), need.exact, need.url, need.refusal, need.parent)
         self.seen[need.identifier].setdefault(key, need)
@@ -270,7 +271,7 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         Called for every project that is open, in every round.
         """
         needs = [info.requirement for info in information[identifier]]
-        needs += self._bounds.get(identifier[0], ())
+        needs += self.bounds_of(identifier[0])
         operators = {s.operator for need in needs for s in need.specifier}
         return (
             all(need.url is None for need in needs),
