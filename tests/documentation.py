@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from distcycle.cli.arguments import EPILOG
 from distcycle.findings import CODES
@@ -14,7 +14,48 @@ from distcycle.readers import READERS
 from distcycle.reporters import REPORTERS, json_report
 from distcycle.targets import describe_targets
 
-__all__ = ["codes", "formats", "insert", "readers", "report", "targets", "verdicts"]
+__all__ = [
+    "LEFT_OUT",
+    "Shown",
+    "codes",
+    "console",
+    "fits",
+    "formats",
+    "insert",
+    "readers",
+    "report",
+    "targets",
+    "verdicts",
+]
+
+LEFT_OUT = "[...]\n"
+"""Stands for lines that are left out of what a command prints."""
+
+
+class Shown(NamedTuple):
+    """A command of a page, and what it prints."""
+
+    command: str
+    output: str
+
+
+def console(page: Path) -> list[list[Shown]]:
+    """The commands of each block that is marked ``console``; those of one block share a folder."""
+    blocks = re.findall(
+        r"^```console\n(.*?)^```$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    shown = []
+    for block in blocks:
+        parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
+        assert parts[0] == ""
+        shown.append([Shown(*pair) for pair in zip(parts[1::2], parts[2::2], strict=True)])
+    return shown
+
+
+def fits(printed: str, shown: str) -> bool:
+    """Whether what a command prints is what a page shows, but for lines left out."""
+    pattern = ".*?".join(re.escape(part) for part in shown.split(LEFT_OUT))
+    return re.fullmatch(pattern, printed, re.DOTALL) is not None
 
 
 def insert(document: str, name: str, lines: Iterator[str]) -> str:

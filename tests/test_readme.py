@@ -2,8 +2,8 @@
 
 In a block marked ``console`` a line that begins with ``$`` is run, and what it prints must be what
 is shown, but for ``[...]``, which stands for lines left out. No network is used: ``pip install`` is
-left to ``.ci/run``, and commands that ask an index get the bundles of ``tests/data`` besides. They
-run in a repository whose ``requirements.txt`` was upgraded from its ``main`` to torch 2.0.0. The
+left to ``.ci/run``, and commands that ask an index get the bundles of ``tests/data`` besides, or
+the recorded index where they ask what is released. They run in a repository whose ``requirements.txt`` was upgraded from its ``main`` to torch 2.0.0. The
 block marked ``sh`` is not run here, because it runs the tests; ``.ci/run`` runs it.
 """
 
@@ -15,34 +15,17 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import documentation
 import pytest
 import upgrades
+from documentation import Shown, console, fits
+
+from benchmarks.recorded_index import Server, read_index
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-LEFT_OUT = "[...]\n"
-
-
-class Shown(NamedTuple):
-    command: str
-    output: str
-
-
-def blocks(kind: str) -> list[str]:
-    return re.findall(
-        rf"^```{kind}\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
-
-
-def shown() -> Iterator[list[Shown]]:
-    """The commands of each block, which share a folder."""
-    for block in blocks("console"):
-        parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
-        assert parts[0] == ""
-        yield [Shown(*pair) for pair in zip(parts[1::2], parts[2::2], strict=True)]
+ASKS_RELEASES = ("--resolve", "--upgrade")
 
 
 def words_of(command: str, facts: Path) -> list[str]:
@@ -50,16 +33,24 @@ def words_of(command: str, facts: Path) -> list[str]:
     first, *words = shlex.split(command.removeprefix("pip install . && "))
     assert first == "distcycle"
     asks = words[0] in {"audit", "bundle", "diff", "explain", "fix", "lint"}
-    if asks and "--bundle" not in words:
+    if asks and not {"--bundle", *ASKS_RELEASES} & set(words):
         words += ["--bundle", str(facts), "--no-cache", "--offline"]
     return words
 
 
-@pytest.mark.parametrize("commands", list(shown()), ids=lambda commands: commands[0].command)
+@pytest.fixture(scope="module")
+def index() -> Iterator[dict[str, str]]:
+    """What lets pip's settings name the recorded index."""
+    with Server(read_index()) as server:
+        yield {"PIP_INDEX_URL": server.url, "PIP_NO_INDEX": "0"}
+
+
+@pytest.mark.parametrize("commands", console(README), ids=lambda commands: commands[0].command)
 def test_commands_print_what_is_shown(
     commands: list[Shown],
     tmp_path: Path,
     distcycle: Callable[..., subprocess.CompletedProcess[str]],
+    index: dict[str, str],
 ) -> None:
     (tmp_path / "sample_locks").symlink_to(ROOT / "sample_locks")
     facts = upgrades.write_facts(tmp_path / "all.json")
@@ -68,9 +59,8 @@ def test_commands_print_what_is_shown(
             pytest.skip("git is not installed")
         upgrades.make_repository(tmp_path)
     for command, output in commands:
-        done = distcycle(*words_of(command, facts), cwd=tmp_path)
-        pattern = ".*?".join(re.escape(part) for part in output.split(LEFT_OUT))
-        assert re.fullmatch(pattern, done.stdout, re.DOTALL), done.stdout
+        done = distcycle(*words_of(command, facts), cwd=tmp_path, environ=index)
+        assert fits(done.stdout, output), done.stdout
         denied = re.search(r"loops?, (\d+) denied", output)
         assert done.returncode == int(denied is not None and denied[1] != "0")
 
@@ -85,7 +75,9 @@ def test_the_command_and_its_loop_come_first() -> None:
 
 
 def test_ci_runs_the_test_command() -> None:
-    [command] = blocks("sh")
+    [command] = re.findall(
+        r"^```sh\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
     steps = command.strip().split(" && ")
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     assert "README.md" in script
