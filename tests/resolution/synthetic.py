@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from distcycle.metadata.archive import name_and_version
 from distcycle.model import Artefact, Metadata, Place, Requirement, Root, Snapshot, Unknown
 from distcycle.requirements import parse_requirement
 
@@ -111,3 +114,53 @@ def required(index: Index, name: str, version: str, extra: str) -> list[Requirem
     lines = map(parse_requirement, index[name][version])
     wanted = (extra,) if extra else ()
     return [line for line in lines if extras_named(str(line.marker)) == wanted]
+
+
+class Stock(MemorySource):
+    """Releases given file by file: any name, hash, date and METADATA.
+
+    Args:
+        files: The files, with what METADATA each has; None where none can be had.
+    """
+
+    def __init__(self, files: Mapping[Artefact, Metadata | Unknown]) -> None:
+        super().__init__({})
+        self.said = {file.filename: metadata for file, metadata in files.items()}
+        self.listed: dict[str, dict[Version, list[Artefact]]] = {}
+        for file in files:
+            named = name_and_version(file.filename)
+            assert named is not None
+            self.listed.setdefault(named[0], {}).setdefault(named[1], []).append(file)
+
+    def versions(self, project: NormalizedName) -> tuple[Version, ...] | Unknown:
+        self.asked.append(project)
+        if project not in self.listed:
+            return Unknown(reason="not on the index")
+        return tuple(sorted(self.listed[project], reverse=True))
+
+    def files(self, project: NormalizedName, version: Version) -> tuple[Artefact, ...] | Unknown:
+        return tuple(self.listed[project][version])
+
+    def metadata(self, artefact: Artefact) -> Metadata | Unknown:
+        self.asked.append(artefact.filename)
+        return self.said[artefact.filename]
+
+    def file_at(self, url: str) -> Artefact | None:
+        filename = url.rpartition("/")[2]
+        return Artefact(filename=filename, url=url) if filename in self.said else None
+
+    def version_at(self, url: str) -> Version | None:
+        named = name_and_version(url.rpartition("/")[2])
+        return None if named is None else named[1]
+
+
+def says(filename: str, *requires: str, python: str | None = None, **more: Any) -> Metadata:
+    """METADATA of a file, by its name."""
+    named = name_and_version(filename)
+    assert named is not None
+    values = {"name": named[0], "version": str(named[1]), "metadata_version": "2.1", **more}
+    return Metadata(
+        requires=tuple(map(parse_requirement, requires)),
+        requires_python=None if python is None else SpecifierSet(python),
+        **values,
+    )
