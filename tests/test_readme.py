@@ -3,8 +3,9 @@
 In a block marked ``console`` a line that begins with ``$`` is run, and what it prints must be what
 is shown, but for ``[...]``, which stands for lines left out. No network is used: ``pip install`` is
 left to ``.ci/run``, and commands that ask an index get the bundles of ``tests/data`` besides, or
-the recorded index where they ask what is released. They run in a repository whose ``requirements.txt`` was upgraded from its ``main`` to torch 2.0.0. The
-block marked ``sh`` is not run here, because it runs the tests; ``.ci/run`` runs it.
+the recorded index where they ask what is released. They run in a repository whose
+``requirements.txt`` was upgraded from its ``main`` to torch 2.0.0. The block marked ``sh`` is not
+run here, because it runs the tests; ``.ci/run`` runs it.
 """
 
 from __future__ import annotations

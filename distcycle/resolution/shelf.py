@@ -221,6 +221,8 @@ class Shelf:
         return self._given.get(url)
 
     def _metadata(self, file: Artefact) -> Metadata | Unknown:
+        if file.identity in self.metadata_read:
+            return self.metadata_read[file.identity]
         metadata = self.source.metadata(file)
         if isinstance(metadata, Unknown) and metadata.passing:
             raise MetadataError(f"METADATA of {file.filename} could not be had: {metadata.reason}")

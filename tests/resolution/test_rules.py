@@ -6,6 +6,8 @@ from datetime import datetime, timezone
 
 import pytest
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 from synthetic import Stock, ask, says
 
 from distcycle.errors import MetadataError, ResolutionError
@@ -68,8 +70,8 @@ def test_what_was_withdrawn_serves_who_pins_it() -> None:
     assert versions(ask("egg==2.0"), source) == {"egg": "2.0"}
     assert versions(ask("egg===2.0"), source) == {"egg": "2.0"}
     assert "withdrawn" in " ".join(failure(ask("egg>=2.0"), source).causes)
-    locked = Rules(prefer="locked", locked={"egg": says("egg-2.0-py3-none-any.whl").version})
-    assert locked.locked
+    locked = Rules(prefer="locked", locked={canonicalize_name("egg"): Version("2.0")})
+    assert versions(ask("egg"), source, locked) == {"egg": "2.0"}
 
 
 def test_files_that_are_too_new_do_not_count() -> None:
@@ -90,11 +92,8 @@ def test_files_that_are_too_new_do_not_count() -> None:
 @pytest.mark.parametrize("names", [":all:", "egg"])
 def test_kinds_of_files_that_are_not_wanted(names: str) -> None:
     static = {"metadata_version": "2.2"}
-    source = stock(
-        wheel("egg-1.0"),
-        (sdist("egg-2.0"), says("egg-2.0.tar.gz", "hen", **static)),
-        wheel("hen-1.0"),
-    )
+    said = says("egg-2.0.tar.gz", "hen", **static)
+    source = stock(wheel("egg-1.0"), (sdist("egg-2.0"), said), wheel("hen-1.0"))
     assert versions(ask("egg"), source) == {"egg": "2.0", "hen": "1.0"}
     only = Rules(files=FileRules(only_binary=(names,)))
     assert versions(ask("egg"), source, only) == {"egg": "1.0"}
@@ -103,19 +102,19 @@ def test_kinds_of_files_that_are_not_wanted(names: str) -> None:
 
 
 def test_hashes_choose_files_and_must_cover_all() -> None:
-    good, bad = (("sha256", "a" * 64),), (("sha256", "b" * 64),)
+    good, bad, fine, other = ((("sha256", letter * 64),) for letter in "abcd")
     source = stock(
         wheel("egg-1.0", hashes=good),
         wheel("egg-2.0", hashes=bad),
-        (wheel("fox-1.0", hashes=good), says("fox-1.0-py3-none-any.whl", "hen")),
-        wheel("hen-1.0", hashes=good),
+        (wheel("fox-1.0", hashes=fine), says("fox-1.0-py3-none-any.whl", "hen")),
+        wheel("hen-1.0", hashes=other),
     )
     place = Place(path="x.in", line=1)
     given = Package(name="egg", version=None, hashes=good, place=place)  # type: ignore[arg-type]
     snapshot = ask("egg")
     hashed = Snapshot(path="x.in", kind="requirements", packages=(given,), roots=snapshot.roots)
     assert versions(hashed, source) == {"egg": "1.0"}
-    also = Package(name="fox", version=None, hashes=good, place=place)  # type: ignore[arg-type]
+    also = Package(name="fox", version=None, hashes=fine, place=place)  # type: ignore[arg-type]
     both = Snapshot(
         path="x.in", kind="requirements", packages=(given, also), roots=ask("egg", "fox").roots
     )
@@ -167,7 +166,7 @@ def test_the_order_that_is_preferred() -> None:
     source = stock(*(wheel(f"egg-{n}.0") for n in (1, 2, 3)))
     assert versions(ask("egg"), source, Rules(prefer="highest")) == {"egg": "3.0"}
     assert versions(ask("egg>1"), source, Rules(prefer="lowest")) == {"egg": "2.0"}
-    locked = Rules(prefer="locked", locked={"egg": source.versions("egg")[1]})  # type: ignore
+    locked = Rules(prefer="locked", locked={canonicalize_name("egg"): Version("2.0")})
     assert versions(ask("egg"), source, locked) == {"egg": "2.0"}
     assert versions(ask("egg>2"), source, locked) == {"egg": "3.0"}
 
@@ -216,12 +215,10 @@ def test_extras_are_of_the_version_that_is_chosen() -> None:
 
 
 def test_rounds_are_bounded() -> None:
-    files = [
-        (wheel(f"egg-{n}"), says(f"egg-{n}-py3-none-any.whl", f"hen=={n}")) for n in range(1, 40)
-    ]
-    files += [
-        (wheel(f"hen-{n}"), says(f"hen-{n}-py3-none-any.whl", f"egg!={n}")) for n in range(1, 40)
-    ]
+    files = []
+    for n in range(1, 40):
+        files.append((wheel(f"egg-{n}"), says(f"egg-{n}-py3-none-any.whl", f"hen=={n}")))
+        files.append((wheel(f"hen-{n}"), says(f"hen-{n}-py3-none-any.whl", f"egg!={n}")))
     (cause,) = failure(ask("egg", "hen"), stock(*files), Rules(most_rounds=5)).causes
     assert "gave up after 5 choices" in cause
 
