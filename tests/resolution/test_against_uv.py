@@ -67,6 +67,26 @@ def test_the_versions_are_those_of_uv(
     assert not beyond & found.keys()
 
 
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("case", "target"), PAIRS, ids=[f"{case.name}-{target.name}" for case, target in PAIRS]
+)
+def test_the_default_index_gives_the_same(
+    case: Case, target: Target, server: Server, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if "network" not in request.config.getoption("-m"):
+        pytest.skip("asks the default index only on demand: pytest -m network")
+    (tmp_path / "recorded").mkdir()
+    (tmp_path / "live").mkdir()
+    try:
+        recorded = resolve(case, target, server.url, tmp_path / "recorded")
+    except ResolutionError:
+        with pytest.raises(ResolutionError):
+            resolve(case, target, None, tmp_path / "live")
+        return
+    assert resolve(case, target, None, tmp_path / "live") == recorded
+
+
 def test_every_kind_of_input_is_there() -> None:
     names = {case.name for case in CASES}
     assert names >= {
