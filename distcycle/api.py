@@ -889,6 +889,7 @@ def find_upgrades(
         InputError: Something in it has no version yet.
         MetadataError: Something that had to be asked did not answer.
     """
+    from distcycle.resolution.upgrades import find_pins
     from distcycle.verdicts import apply_cuts
 
     _expect_versions(scope.snapshot)
@@ -896,16 +897,21 @@ def find_upgrades(
     def choose(selection: Selection, loops: list[Component]) -> Sequence[Component]:
         return apply_cuts(selection, loops, policy.cuts, 1).components
 
-    upgrades, (before, after) = _find_upgrades(
+    compiled = resolved is None and _is_compiled(scope.snapshot)
+    upgrades, (read, after) = _find_upgrades(
         scope,
         library,
         rules,
         resolved or Facts(),
         choose,
-        compiled=resolved is None and _is_compiled(scope.snapshot),
+        compiled=compiled,
         allow_pins=allow_pins,
     )
-    return upgrades, _plan_upgrade(before, after)
+    plan = _plan_upgrade(read, after)
+    changed = {pin.name for pin in plan.pins if pin.is_new}
+    pins = {} if compiled else find_pins(read)
+    pinned = tuple(text for name, text in sorted(pins.items()) if name in changed)
+    return upgrades, replace(plan, pinned=pinned)
 
 
 def _is_compiled(snapshot: Snapshot) -> bool:
@@ -925,7 +931,7 @@ def _find_upgrades(
     """Find the nearest versions without the loops that are chosen, on the targets of a scope.
 
     Returns:
-        One upgrade for each, and what is selected before and after.
+        One upgrade for each, and what is selected of the input as it was read, and after all.
     """
     from distcycle.resolution.shelf import Shelf
     from distcycle.resolution.upgrades import find_upgrades, loosen
@@ -936,11 +942,12 @@ def _find_upgrades(
     with library.releases(index=snapshot.index) as source:
         shelf = Shelf(replace(snapshot, packages=()), scope.targets, source, rules)
         select = _selecting(scope, library, facts, shelf)
-        before = select(loosen(select(snapshot), compiled=compiled, allow_pins=allow_pins))
+        read = select(snapshot)
+        before = select(loosen(read, compiled=compiled, allow_pins=allow_pins))
         names = [package.name for package in snapshot.packages]
         loops = find_components(before.edges, names, before.space.full, max_cycles=1)
         upgrades, after = find_upgrades(before, choose(before, loops), shelf, select)
-    return upgrades, (before, after)
+    return upgrades, (read, after)
 
 
 def _expect_versions(snapshot: Snapshot) -> None:

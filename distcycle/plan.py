@@ -109,7 +109,9 @@ class UpgradePlan:
     Attributes:
         input: The input's path.
         pins: All its packages, by name.
+        pinned: What people pinned to a version that is no longer the one, as they wrote it.
     """
 
     input: str
     pins: tuple[Pin, ...]
+    pinned: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date
-    from typing import TypeAlias
+    from typing import NoReturn, TypeAlias
 
     Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
 
@@ -37,9 +37,17 @@ EPILOG = "exit codes: 0 nothing at deny, 1 something at deny, 2 could not run or
 _INPUT_HELP = "a lock or requirements file, a directory of wheels, an environment, a project, or -"
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong, and leaves the usage to ``--help``."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say it, and exit with 2."""
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
 def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """Build the parser. What only one command needs is loaded only when that is among the words."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="distcycle",
         description="Find the dependency loops between wheels, for every target platform.",
         epilog=EPILOG,
@@ -193,7 +201,7 @@ def _tools() -> str:
     """The names that ``--emit`` takes; asked for only when shown, as their table imports much."""
     from distcycle.emitters import EMITTERS
 
-    return ", ".join(EMITTERS)
+    return ", ".join([*EMITTERS, "patch"])
 
 
 def _add_fix(commands: Commands, tools: str) -> None:
@@ -472,7 +480,12 @@ def _severity(severity: str, code: str) -> tuple[str, str]:
 def _date(text: str) -> date:
     from datetime import date
 
-    return date.fromisoformat(text)
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected a date such as 2026-12-31, found {text!r}"
+        ) from None
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -481,16 +494,19 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, found {text[:40]!r}")
+    return int(text)
 
 
 def _seconds(text: str) -> float:
     from distcycle.model import LONGEST_SILENCE_S
 
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
     if not 0 < value <= LONGEST_SILENCE_S:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, at most {LONGEST_SILENCE_S}")
+        problem = f"expected a number above 0, at most {LONGEST_SILENCE_S}, found {text[:40]!r}"
+        raise argparse.ArgumentTypeError(problem)
     return value

@@ -137,6 +137,8 @@ def run_fix(options: argparse.Namespace) -> int:
         raise InputError("--allow-pins goes with --upgrade")
     emitter = find_emitter(options)
     writes = options.write_wheels or options.merge_wheels or options.emit == "patch"
+    if writes and options.check:
+        raise InputError("--check compares one file; nothing of several files is compared")
     snapshot = read_input(options.input, options)
     policy = read_policy(options)
     with make_library(options) as library:

@@ -38,7 +38,12 @@ def _emit_poetry(plan: UpgradePlan) -> str:
 
 
 def _head(plan: UpgradePlan, tool: str) -> str:
-    lines = comment([f"Written by distcycle for {plan.input} (fix --upgrade --emit {tool})."])
+    paragraphs = [f"Written by distcycle for {plan.input} (fix --upgrade --emit {tool})."]
+    if plan.pinned:
+        paragraphs.append(
+            f"Pinned where it is asked for, to be changed there: {', '.join(plan.pinned)}."
+        )
+    lines = comment(paragraphs)
     return "".join(f"{line}\n" for line in lines)
 
 

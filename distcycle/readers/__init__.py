@@ -13,6 +13,10 @@ from distcycle.model import Snapshot
 __all__ = ["READERS", "Document", "Reader", "decode_utf8", "find_reader"]
 
 
+_STDIN = "<stdin>"
+"""What a document is called that has no name; without one a list of requirements has no mark."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """A file that a reader is handed.
@@ -117,6 +121,8 @@ def find_reader(document: Document, kind: str | None = None) -> Reader:
     for reader in READERS:
         if reader.names.match(name):
             return reader
+    if document.path == _STDIN:
+        return READERS[-1]
     titles = ", ".join(reader.title for reader in READERS)
     raise UnknownFormat(f"not a known input; expected {titles}", path=document.path)
 

@@ -18,7 +18,7 @@ from distcycle.selection import Selection
 _PINS = frozenset(("==", "==="))
 _PROJECTS = frozenset(("virtual", "editable", "directory"))
 
-__all__ = ["Change", "Upgrade", "find_upgrades", "loosen"]
+__all__ = ["Change", "Upgrade", "find_pins", "find_upgrades", "loosen"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +122,12 @@ def _without_pin(requirement: Requirement) -> Requirement:
     return replace(requirement, specifier=SpecifierSet(",".join(map(str, kept))))
 
 
-def _pinned(selection: Selection) -> dict[NormalizedName, str]:
-    """What people pinned, by project, as they wrote it."""
+def find_pins(selection: Selection) -> dict[NormalizedName, str]:
+    """What people pinned, by project, as they wrote it.
+
+    Args:
+        selection: What is selected of the input, with the roots that it was read with.
+    """
     asked = [root.requirement for root, _ in selection.roots]
     for package in selection.snapshot.packages:
         if package.source in _PROJECTS:
@@ -194,7 +198,7 @@ def _describe(component: Component, before: Selection, nearest: Nearest, shelf: 
     names = _names(component, before)
     found = nearest.found
     if found is None:
-        pinned = _pinned(before)
+        pinned = find_pins(before)
         return Upgrade(
             kind=component.kind,
             packages=names,

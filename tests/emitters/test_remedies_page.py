@@ -20,6 +20,8 @@ def table() -> Iterator[str]:
     for emitter in EMITTERS.values():
         link = f"[`{emitter.name}`](#{emitter.name})"
         yield f"| {link} | {emitter.title} | {emitter.remedy} | {emitter.cannot or 'nothing'} |"
+    title = "unified diffs of METADATA and RECORD, a folder of them"
+    yield f"| [`patch`](#patch) | {title} | cut | nothing |"
 
 
 def sample(name: str, plan: Plan) -> Iterator[str]:
