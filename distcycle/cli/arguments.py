@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import date
     from typing import NoReturn, TypeAlias
 
-    Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
+    Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001
 
 __all__ = ["EPILOG", "build_parser"]
 
@@ -42,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it, and exit with 2."""
-        self.exit(2, f"{self.prog}: error: {message}\n")
+        self.exit(2, f"{self.prog}: error: {message}; see '{self.prog} --help'\n")
 
 
 def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
