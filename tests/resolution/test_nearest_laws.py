@@ -15,7 +15,8 @@ from distcycle.cycles import find_components
 from distcycle.markers import Space
 from distcycle.model import Facts, Package, Place, Snapshot
 from distcycle.resolution import Rules
-from distcycle.resolution.nearest import Cost, find_nearest
+from distcycle.resolution.changeable import Cost
+from distcycle.resolution.nearest import find_nearest
 from distcycle.resolution.shelf import Shelf
 from distcycle.selection import Request, Selection, select
 
