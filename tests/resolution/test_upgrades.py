@@ -12,6 +12,10 @@ from upgrade_cases import UpgradeCase, find_upgrade_cases, upgrade_words
 
 from benchmarks.recorded_index import Server, read_index
 from distcycle import api
+from distcycle.emitters.pins import PIN_EMITTERS
+from distcycle.judgement import Options as JudgementOptions
+from distcycle.metadata import Library, Options
+from distcycle.plan import UpgradePlan
 from distcycle.policy import Policy
 from distcycle.resolution.upgrades import Upgrade
 
@@ -25,15 +29,17 @@ def server() -> Iterator[Server]:
         yield server
 
 
-def upgrade_of(case: UpgradeCase, target: Target, server: Server, folder: Path) -> Upgrade:
+def upgrade_of(
+    case: UpgradeCase, target: Target, server: Server, folder: Path
+) -> tuple[Upgrade, UpgradePlan]:
     path = folder / "requirements.in"
     path.write_text(case.requirements, encoding="utf-8")
     with ways_of(upgrade_words(path, target), server.url, folder) as (library, rules, ways):
         [(scope, facts)] = ways
-        (upgrade,), _ = api.find_upgrades(
+        (upgrade,), plan = api.find_upgrades(
             scope, library, Policy(), rules, resolved=facts, allow_pins=True
         )
-    return upgrade
+    return upgrade, plan
 
 
 @pytest.mark.parametrize(
@@ -42,7 +48,7 @@ def upgrade_of(case: UpgradeCase, target: Target, server: Server, folder: Path) 
 def test_loops_open_by_the_nearest_versions(
     case: UpgradeCase, target: Target, server: Server, tmp_path: Path
 ) -> None:
-    upgrade = upgrade_of(case, target, server, tmp_path)
+    upgrade, plan = upgrade_of(case, target, server, tmp_path)
     if case.none:
         assert (upgrade.changes, upgrade.exhausted) == (None, True)
         assert set(case.ranges) <= upgrade.ranges.keys()
@@ -57,6 +63,19 @@ def test_loops_open_by_the_nearest_versions(
     assert [line for change in upgrade.changes for line in change.why] == list(case.why)
     assert list(upgrade.loses) == list(case.loses)
     assert upgrade.exhausted or case.more
+    assert findings_of(PIN_EMITTERS["requirements"](plan), target, server, tmp_path) == []
+
+
+def findings_of(pins: str, target: Target, server: Server, folder: Path) -> list[str]:
+    """What an audit says of pins that were written down, but for what was so before."""
+    path = folder / "requirements.txt"
+    path.write_text(pins, encoding="utf-8")
+    snapshot = api.read(str(path))
+    scope = api.make_scope(snapshot, platforms=[target.platform], python_versions=[target.python])
+    with Library(Options(index_url=server.url, cache_dir=None), environ={}) as library:
+        report = api.judge_scope(scope, library, JudgementOptions())
+    loops = {"wheel-cycle", "missing-package", "version-conflict", "no-wheel-for-target"}
+    return [finding.message for finding in report.findings if finding.code in loops]
 
 
 def test_what_people_pinned_stays(server: Server, tmp_path: Path) -> None:
