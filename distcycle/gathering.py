@@ -131,6 +131,7 @@ def resolve_scope(
         )
     with library.releases(index=snapshot.index) as source:
         done, failed = resolve(snapshot, scope.targets, source, rules, scope.request)
+    failed = tuple(_without_secrets(error) for error in failed)
     if failed and not (scope.whole and done):
         first, *others = failed
         raise ResolutionError(first.target, first.causes, path=first.path, others=others)
@@ -148,6 +149,14 @@ def resolve_scope(
         for way in done
     ]
     return ways, tuple(dict.fromkeys(notes))
+
+
+def _without_secrets(error: ResolutionError) -> ResolutionError:
+    """The error with no credentials in the URLs that its causes name."""
+    from distcycle.metadata.urls import without_credentials
+
+    causes = [without_credentials(cause) for cause in error.causes]
+    return ResolutionError(error.target, causes, path=error.path)
 
 
 def _count(count: int, noun: str) -> str:

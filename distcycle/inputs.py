@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -13,9 +14,10 @@ from packaging.version import Version
 
 from distcycle.errors import InputError, UnknownFormat
 from distcycle.lines import find_lines
-from distcycle.model import Package, Place, Root, Snapshot, SyntaxKind
+from distcycle.model import Place, Snapshot, SyntaxKind
 from distcycle.readers import READERS, Document, decode_utf8, find_reader
-from distcycle.requirements import parse_requirement
+from distcycle.readers.references import without_credentials
+from distcycle.readers.requirements import read as read_lines
 
 __all__ = [
     "append_text",
@@ -140,27 +142,26 @@ def read_wheelhouse(path: str) -> Snapshot:
 
 
 def read_requirement(text: str) -> Snapshot:
-    """Read a requirement that is given in place of an input.
+    """Read a requirement that is given in place of an input, in any form that pip takes.
 
     Args:
-        text: The requirement in PEP 508 syntax.
+        text: The requirement.
 
     Raises:
         InputError: It is none.
     """
-    try:
-        requirement = parse_requirement(text, place=Place(path=text))
-    except ValueError as error:
-        raise InputError(str(error), path=text) from None
-    if requirement.problem:
-        problem = f"neither a file nor a requirement: {requirement.problem}"
-        raise InputError(problem, path=text)
-    package = Package(name=requirement.name, version=None, place=Place(path=text))
-    return Snapshot(
-        path=text,
+    shown = without_credentials(text)
+    snapshot = read_lines(Document(path=shown, data=text.encode("utf-8", "replace")))
+    if snapshot.problems or len(snapshot.roots or ()) != 1:
+        problem = snapshot.problems[0].message if snapshot.problems else "expected one requirement"
+        raise InputError(f"neither a file nor a requirement: {problem}", path=shown)
+    place = Place(path=shown)
+    (root,) = snapshot.roots or ()
+    return replace(
+        snapshot,
         kind="requirement",
-        packages=(package,),
-        roots=(Root(requirement=requirement),),
+        packages=tuple(replace(package, place=place) for package in snapshot.packages),
+        roots=(replace(root, requirement=replace(root.requirement, place=place)),),
         complete=False,
     )
 

@@ -134,7 +134,8 @@ def read_input(path: str, options: argparse.Namespace) -> Snapshot:
         return api.read(path, kind=options.input_kind)
     if os.path.isdir(path):
         return api.read(api.find_unlocked(path))
-    return api.read(path) if os.path.exists(path) else api.read_requirement(path)
+    is_file = os.path.exists(path) and not path.endswith((".whl", ".tar.gz", ".zip"))
+    return api.read(path) if is_file else api.read_requirement(path)
 
 
 def _is_requirement(text: str) -> bool:

@@ -47,7 +47,7 @@ class Releases:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        self._pool.shutdown(wait=kind is None, cancel_futures=True)
 
     def close(self) -> None:
         """Begin nothing more ahead, and wait for what has begun."""

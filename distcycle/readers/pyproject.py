@@ -18,7 +18,7 @@ from distcycle.model import Extra, Package, Place, Problem, Requirement, Root, S
 from distcycle.readers import Document, decode_utf8
 from distcycle.readers.fields import Fields, describe, parse_toml
 from distcycle.readers.poetry_dependency import Dependency, read_dependency
-from distcycle.readers.references import parse_reference, pinned_version, refer
+from distcycle.readers.references import parse_reference, pinned_version, refer, without_credentials
 from distcycle.requirements import parse_requirement, parse_specifier
 
 __all__ = [
@@ -364,7 +364,9 @@ def _text(project: Project, value: object, place: Place) -> Requirement | None:
         project.report(f"expected a string, found {describe(value)}", place)
         return None
     try:
-        return parse_requirement(unwrap_editable(value), place=place)
+        requirement = parse_requirement(unwrap_editable(value), place=place)
+        url = None if requirement.url is None else without_credentials(requirement.url)
+        return replace(requirement, text=without_credentials(requirement.text), url=url)
     except ValueError as error:
         project.report(str(error), place)
         return None
