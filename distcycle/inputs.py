@@ -14,6 +14,7 @@ from packaging.version import Version
 
 from distcycle.errors import InputError, UnknownFormat
 from distcycle.lines import find_lines
+from distcycle.metadata.urls import is_url
 from distcycle.model import Place, Snapshot, SyntaxKind
 from distcycle.readers import READERS, Document, decode_utf8, find_reader
 from distcycle.readers.references import without_credentials
@@ -49,6 +50,8 @@ def read(path: str, *, kind: str | None = None) -> Snapshot:
     Raises:
         InputError: It cannot be read, with file, line and what was expected.
     """
+    if is_url(path):
+        raise InputError("is a URL, and only files are read", path=without_credentials(path))
     if path == "-":
         return _parse(Document(path="<stdin>", data=sys.stdin.buffer.read()), kind)
     place = Path(path)

@@ -22,6 +22,8 @@ __all__ = ["parse_marker", "parse_requirement", "parse_specifier"]
 _HEAD = re.compile(
     r"\s*(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[(?P<extras>[^\]]*)\])?"
 )
+# Python refuses to write numbers of more than 4300 digits, and no release has a tenth of that.
+_LONGEST_VERSION = 400
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
 
 
@@ -58,6 +60,8 @@ def _parse(text: str) -> Requirement:
         parsed = _Requirement(text)
     except (InvalidRequirement, ValueError, RecursionError) as error:
         return _salvage(text, str(error).partition("\n")[0])
+    if any(len(specifier.version) > _LONGEST_VERSION for specifier in parsed.specifier):
+        return _salvage(text, f"a version of more than {_LONGEST_VERSION} characters")
     return Requirement(
         name=canonicalize_name(parsed.name),
         extras=tuple(sorted({canonicalize_name(name) for name in parsed.extras})),

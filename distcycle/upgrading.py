@@ -100,6 +100,8 @@ def _find_upgrades(
 
     snapshot = scope.snapshot
     compiled = _is_compiled(snapshot) if compiled is None else compiled
+    # The hashes of an input are those of its own versions.
+    rules = replace(rules, files=replace(rules.files, require_hashes=False))
     scope = scope.listed(scope.targets)
     with library.releases(index=snapshot.index) as source:
         shelf = Shelf(replace(snapshot, packages=()), scope.targets, source, rules)

@@ -11,7 +11,7 @@ import sys
 
 from distcycle.cli.arguments import build_parser
 from distcycle.cli.output import say_error
-from distcycle.errors import DistcycleError
+from distcycle.errors import DistcycleError, InputError
 
 # Importing typing alone takes as long as starting Python; type checkers know this name by itself.
 TYPE_CHECKING = False
@@ -41,6 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read the output has seen enough; keep the interpreter from saying so at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    except OSError as error:
+        # Standard output could not take it all; the interpreter would say so again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        say_error(InputError(f"cannot be written: {error.strerror}", path="<stdout>"))
         return 2
     except KeyboardInterrupt:
         return 130

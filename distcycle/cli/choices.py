@@ -104,6 +104,8 @@ def find_emitter(options: argparse.Namespace) -> Emitter | None:
         return None
     if options.emit == "patch":
         return None
+    if options.emit in {"requirements", "constraints", "poetry"}:
+        raise InputError(f"--emit {options.emit} goes with --upgrade")
     if options.emit not in EMITTERS:
         hint = hint_nearest(options.emit, EMITTERS)
         raise InputError(f"nothing is written for {options.emit!r}{hint}")
@@ -187,7 +189,8 @@ def _moment(text: str) -> datetime:
     except ValueError:
         pass
     else:
-        return datetime(day.year, day.month, day.day, tzinfo=timezone.utc) + timedelta(days=1)
+        start = datetime(day.year, day.month, day.day, tzinfo=timezone.utc)
+        return start if day == date.max else start + timedelta(days=1)
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
@@ -232,6 +235,8 @@ def find_pin_emitter(options: argparse.Namespace) -> Callable[[UpgradePlan], str
     """Find what writes the pins of an upgrade; None when they are only listed."""
     from distcycle.emitters.pins import PIN_EMITTERS
 
+    if options.edges == "lock":
+        raise InputError("--edges lock does not go with --upgrade, which asks wheels")
     for name in ("check", "write_wheels", "merge_wheels", "to_extra"):
         if getattr(options, name):
             raise InputError(f"--{name.replace('_', '-')} does not go with --upgrade")

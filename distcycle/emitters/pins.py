@@ -23,17 +23,17 @@ def _emit_requirements(plan: UpgradePlan) -> str:
 
 def _emit_constraints(plan: UpgradePlan) -> str:
     """What changes, as bounds."""
-    lines = (f"{pin.name}=={pin.version}\n" for pin in plan.pins if pin.is_new)
+    lines = (f"{_bound(pin)}\n" for pin in plan.pins if pin.is_new)
     return "".join([_head(plan, "constraints"), *lines])
 
 
 def _emit_uv(plan: UpgradePlan) -> str:
-    lines = [f"    {quote(f'{p.name}=={p.version}')},\n" for p in plan.pins if p.is_new]
+    lines = [f"    {quote(_bound(pin))},\n" for pin in plan.pins if pin.is_new]
     return "".join([_head(plan, "uv"), "[tool.uv]\nconstraint-dependencies = [\n", *lines, "]\n"])
 
 
 def _emit_poetry(plan: UpgradePlan) -> str:
-    lines = [f"{pin.name} = {quote(str(pin.version))}\n" for pin in plan.pins if pin.is_new]
+    lines = [f"{pin.name} = {_poetry_value(pin)}\n" for pin in plan.pins if pin.is_new]
     return "".join([_head(plan, "poetry"), "[tool.poetry.dependencies]\n", *lines])
 
 
@@ -47,10 +47,20 @@ def _head(plan: UpgradePlan, tool: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def _poetry_value(pin: Pin) -> str:
+    version = quote(str(pin.version))
+    return f"{{ version = {version}, markers = {quote(pin.marker)} }}" if pin.marker else version
+
+
+def _bound(pin: Pin) -> str:
+    marker = f" ; {pin.marker}" if pin.marker else ""
+    return f"{pin.name}=={pin.version}{marker}"
+
+
 def _line(pin: Pin) -> str:
     marker = f" ; {pin.marker}" if pin.marker else ""
-    text = f"{pin.name} @ {pin.url}" if pin.url else f"{pin.name}=={pin.version}"
-    return " \\\n".join([text + marker, *_hashes(pin)])
+    text = f"{pin.name} @ {pin.url}{marker}" if pin.url else _bound(pin)
+    return " \\\n".join([text, *_hashes(pin)])
 
 
 def _hashes(pin: Pin) -> Iterator[str]:

@@ -13,6 +13,7 @@ import re
 from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidName, NormalizedName, canonicalize_name
 
+from distcycle.metadata.urls import without_credentials
 from distcycle.model import Metadata, Requirement
 from distcycle.requirements import parse_requirement, parse_specifier
 
@@ -116,7 +117,7 @@ def _requirements(lines: list[str], problems: list[str]) -> tuple[Requirement, .
 
 def _requirement(line: str, problems: list[str]) -> Requirement | None:
     try:
-        return parse_requirement(line)
+        return parse_requirement(without_credentials(line))
     except ValueError as error:
         problems.append(f"Requires-Dist: {error}")
         return None

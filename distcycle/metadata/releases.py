@@ -14,6 +14,7 @@ from packaging.version import Version
 from distcycle.metadata.archive import name_and_version
 from distcycle.metadata.artefacts import Artefacts
 from distcycle.metadata.files import Files
+from distcycle.metadata.hashes import ALGORITHMS
 from distcycle.metadata.urls import filename_of, local_path
 from distcycle.model import Artefact, Metadata, Unknown
 
@@ -55,7 +56,7 @@ class Releases:
 
     def versions(self, project: NormalizedName) -> tuple[Version, ...] | Unknown:
         """The versions of a project, newest first, or why none is known."""
-        return self._once(project, lambda: self._files.versions(project))
+        return self._once(("versions", project), lambda: self._files.versions(project))
 
     def files(self, project: NormalizedName, version: Version) -> tuple[Artefact, ...] | Unknown:
         """The files of a version by name, or why there are none."""
@@ -67,17 +68,22 @@ class Releases:
         Raises:
             MetadataError: A whole file was read whose hash is not the recorded one.
         """
-        return self._once(artefact.identity, lambda: self._artefacts.metadata(artefact))
+        return self._once(
+            ("metadata", artefact.identity), lambda: self._artefacts.metadata(artefact)
+        )
 
     def file_at(self, url: str) -> Artefact | None:
         """The wheel or source distribution that a URL leads to; None when it leads elsewhere."""
+        url, _, fragment = url.partition("#")
         filename = filename_of(url)
         if "+" in url.partition(":")[0] or name_and_version(filename) is None:
             return None
+        pairs = (part.partition("=") for part in fragment.split("&"))
+        hashes = tuple(sorted((name, value) for name, _, value in pairs if name in ALGORITHMS))
         path = local_path(url)
         if path is not None:
-            return Artefact(filename=filename, path=str(path))
-        return Artefact(filename=filename, url=url)
+            return Artefact(filename=filename, path=str(path), hashes=hashes)
+        return Artefact(filename=filename, url=url, hashes=hashes)
 
     def version_at(self, url: str) -> Version | None:
         """The version that a URL's file name says; None when it says none."""

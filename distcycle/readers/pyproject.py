@@ -56,7 +56,10 @@ class Project:
         group: NormalizedName | None = None,
         default: bool = True,
     ) -> None:
-        """Add a root, and the problem with it if it has one."""
+        """Add a root, without the credentials of its URL, and the problem with it if it has one."""
+        url = None if requirement.url is None else without_credentials(requirement.url)
+        text = without_credentials(requirement.text)
+        requirement = replace(requirement, url=url, text=text)
         if requirement.problem is not None and requirement.place is not None:
             self.report(requirement.problem, requirement.place)
         self.roots.append(
@@ -144,20 +147,38 @@ def read(document: Document) -> Snapshot:
         project.report(
             f"the source of {name} is not followed; an index is asked", uv.place(f"sources.{name}")
         )
+    for name in sorted({"override-dependencies", "exclude-dependencies"} & uv.value.keys()):
+        project.report(f"uv's {name} are not followed", uv.place(name))
     python = standard.get("requires-python", str)
+    requires_python = None if python is None else parse_specifier(python)
+    if python is not None and requires_python is None:
+        project.report(
+            f"not a version specifier: {python[:100]!r}", standard.place("requires-python")
+        )
     own = project.as_package(())
+    others = (root for root in project.roots if own is None or root.requirement.name != own.name)
+    constraints = list(_constraints(project, uv))
     return Snapshot(
         path=document.path,
         kind="pyproject",
-        packages=(*_packages(project.roots), *([own] if own else ())),
+        packages=(*_packages(others), *([own] if own else ())),
         roots=tuple(project.roots),
-        requires_python=None if python is None else parse_specifier(python),
-        constraints=tuple(_texts(project, uv, "constraint-dependencies")),
+        requires_python=requires_python,
+        constraints=tuple(constraints),
         complete=False,
         problems=tuple(project.problems),
         syntax="toml",
         text=text,
     )
+
+
+def _constraints(project: Project, uv: Fields) -> Iterator[Requirement]:
+    """Uv's constraints; one that cannot be read bounds nothing, and is reported."""
+    for requirement in _texts(project, uv, "constraint-dependencies"):
+        if requirement.problem is not None and requirement.place is not None:
+            project.report(requirement.problem, requirement.place)
+        else:
+            yield requirement
 
 
 def _read_project(fields: Fields) -> Project | None:
@@ -364,9 +385,7 @@ def _text(project: Project, value: object, place: Place) -> Requirement | None:
         project.report(f"expected a string, found {describe(value)}", place)
         return None
     try:
-        requirement = parse_requirement(unwrap_editable(value), place=place)
-        url = None if requirement.url is None else without_credentials(requirement.url)
-        return replace(requirement, text=without_credentials(requirement.text), url=url)
+        return parse_requirement(unwrap_editable(value), place=place)
     except ValueError as error:
         project.report(str(error), place)
         return None

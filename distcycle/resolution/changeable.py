@@ -185,6 +185,8 @@ def _root_bounds(selection: Selection) -> dict[str, list[SpecifierSet]]:
         if root.requirement.specifier:
             bounds.setdefault(root.requirement.name, []).append(root.requirement.specifier)
     for constraint in selection.snapshot.constraints:
+        if not selection.space.condition(constraint.marker):
+            continue
         bounds.setdefault(constraint.name, []).append(constraint.specifier)
     return bounds
 

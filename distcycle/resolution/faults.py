@@ -54,7 +54,7 @@ class Goal:
         self.known_faults = {_key_of(unmet, selection) for unmet in selection.unmet}
         self._kind = component.kind
         self._known_loops = {
-            _names(loop, packages)
+            (loop.kind, _names(loop, packages))
             for loop in find_loops(selection)
             if loop.packages != component.packages
         }
@@ -62,7 +62,7 @@ class Goal:
     def forbids(self, component: Component, selection: Selection) -> bool:
         """Whether a loop must not be."""
         names = _names(component, selection.snapshot.packages)
-        return component.kind == self._kind and names not in self._known_loops
+        return component.kind == self._kind and (component.kind, names) not in self._known_loops
 
 
 class Judgement:
@@ -132,7 +132,8 @@ class Judgement:
             if unmet.package is None or unmet.source is None:
                 continue
             variable = self.variables[unmet.package]
-            decides = self._is_settled(self.variables[unmet.source[0]])
+            # What an extra requires is owed to nobody: the extra may cease to be asked for.
+            decides = self._is_settled(self.variables[unmet.source[0]]) and not unmet.source[1]
             if decides and isinstance(variable, int) and variable not in self.decided:
                 bounds.setdefault(variable, []).append(unmet.requirement.specifier)
         owed: dict[Variable, Cost] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
@@ -35,16 +36,12 @@ class Pins(BaseReporter[Need, Candidate, Identifier]):
     """
 
     def __init__(self) -> None:
-        self.versions: dict[str, Version | None] = {}
-        self.rounds = 0
-
-    def starting_round(self, index: int) -> None:
-        """Count."""
-        self.rounds = index
+        self.candidates: dict[str, Candidate] = {}
 
     def pinning(self, candidate: Candidate) -> None:
-        """Remember."""
-        self.versions[candidate.name] = candidate.version
+        """Remember a project's own candidate."""
+        if not candidate.extra:
+            self.candidates[candidate.name] = candidate
 
 
 class Provider(AbstractProvider[Need, Candidate, Identifier]):
@@ -107,12 +104,20 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         name, extra = identifier
         needs += self.bounds_of(name)
         urls = {need.url for need in needs if need.url is not None}
+        if extra and (name, "") in requirements:
+            urls |= {need.url for need in requirements[name, ""] if need.url is not None}
         if (given := self.view.shelf.given_for(name)) is not None:
             urls.add(given)
         if urls:
             return list(self._at_url(identifier, needs, urls, refused))
 
         def find() -> Iterator[Candidate]:
+            base = self.pins.candidates.get(name) if extra else None
+            if base is not None and base.url is not None:
+                # A direct reference may have become known after the extra was asked for.
+                candidate = replace(base, extra=extra)
+                if candidate not in refused and all(n.admits(base.version) for n in needs):
+                    yield candidate
             for version in self._versions(identifier, needs):
                 candidate = Candidate(name=name, extra=extra, version=version)
                 if candidate not in refused:
@@ -179,9 +184,9 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         if self.rules.prefer == "lowest":
             versions = versions[::-1]
         first = [v for v in self._kept(name) if v in versions]
-        chosen = self.pins.versions.get(name) if extra else None
-        if chosen is not None:
-            first.insert(0, chosen)
+        chosen = self.pins.candidates.get(name) if extra else None
+        if chosen is not None and chosen.version is not None:
+            first.insert(0, chosen.version)
         return [*first, *(v for v in versions if v not in first)] if first else versions
 
     # Dependencies ---------------------------------------------------------------------------------
@@ -216,6 +221,8 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
             yield Need(name="", extra="python", specifier=said.requires_python, parent=candidate)
             return
         for requirement in self.view.requirements(said, candidate.extra):
+            if requirement.problem and not self.view.versions(requirement.name):
+                continue  # what cannot be read may be no project at all
             if requirement.name != candidate.name:
                 yield from needs_of(requirement, candidate)
             else:

@@ -178,7 +178,6 @@ class Resolution:
         extras: For each package by name the extras that were asked for.
         facts: What was found out on the way.
         notes: What else a reader should know, a line each.
-        rounds: How many choices were made and taken back.
     """
 
     targets: tuple[str, ...]
@@ -186,4 +185,3 @@ class Resolution:
     extras: Mapping[NormalizedName, tuple[Extra, ...]]
     facts: Facts
     notes: tuple[str, ...] = ()
-    rounds: int = 0

@@ -36,7 +36,6 @@ class _Outcome:
 
     view: View
     chosen: tuple[Candidate, ...] = ()
-    rounds: int = 0
     causes: tuple[str, ...] = ()
 
 
@@ -105,7 +104,7 @@ def _resolve(view: View, roots: Iterable[Requirement]) -> _Outcome:
             " constraints"
         )
         return _Outcome(view, causes=(cause,))
-    return _Outcome(view, _reached(needs, state.mapping, provider), pins.rounds)
+    return _Outcome(view, _reached(needs, state.mapping, provider))
 
 
 def _reached(
@@ -140,7 +139,6 @@ def _unite(done: Iterable[tuple[_Outcome, list[str]]], shelf: Shelf) -> Iterator
             extras={name: tuple(sorted(found)) for name, found in sorted(extras.items())},
             facts=facts,
             notes=tuple(_notes(outcome)),
-            rounds=max(outcome.rounds for outcome, _ in group),
         )
 
 

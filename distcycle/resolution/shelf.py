@@ -30,6 +30,9 @@ from distcycle.wheels import choose, explain_refusals
 __all__ = ["Said", "Shelf", "View"]
 
 
+_NO_HASH = "no hash is given for it, and others have one"
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a candidate requires, as far as that is known.
@@ -121,14 +124,15 @@ class Shelf:
             if file.uploaded is None:
                 return "the index does not say when it was uploaded"
             if file.uploaded >= limit:
-                return f"uploaded after {limit:%Y-%m-%d}, and newer files are excluded"
+                day = f"{limit.year:04}-{limit.month:02}-{limit.day:02}"
+                return f"uploaded on or after {day}, and newer files are excluded"
         unwanted = rules.no_binary if file.is_wheel else rules.only_binary
         if names_project(unwanted, project):
             return "a wheel, which is not wanted" if file.is_wheel else "only wheels are wanted"
         if self._requires_hashes:
             allowed = self._hashes.get(NormalizedName(project), set())
             if not allowed:
-                return "no hash is given for it, and others have one"
+                return _NO_HASH
             if allowed.isdisjoint(file.hashes):
                 return "it has none of the hashes that are given"
         return ""
@@ -167,9 +171,9 @@ class Shelf:
             return Said(broken=self.explain_absence(project, version, cell))
         metadata = self._metadata(file)
         if file.is_wheel:
-            return _said_by_wheel(project, version, file, metadata)
+            return _said_by_file(project, version, file, metadata)
         if isinstance(metadata, Metadata) and metadata.is_static:
-            return _said(metadata)
+            return _said_by_file(project, version, file, metadata)
         return self._said_by_sibling(project, version, file, metadata)
 
     def _said_by_sibling(
@@ -179,7 +183,7 @@ class Shelf:
         reason = f"{file.filename}: a source distribution whose requirements are not static"
         for sibling in self.files(project, version):
             if sibling.is_wheel:
-                said = _said_by_wheel(project, version, sibling, self._metadata(sibling))
+                said = _said_by_file(project, version, sibling, self._metadata(sibling))
                 if not said.broken:
                     return said
         if isinstance(metadata, Unknown):
@@ -196,6 +200,8 @@ class Shelf:
         if file is None:
             source = package.source if package else "direct"
             return Said(unknown=f"comes from a {source} source, whose metadata is not built")
+        if self._requires_hashes and not file.hashes:
+            return Said(broken=f"{file.filename}: {_NO_HASH}")
         metadata = self._metadata(file)
         if isinstance(metadata, Unknown):
             return Said(unknown=f"{file.filename}: {metadata.reason}")
@@ -234,7 +240,7 @@ class Shelf:
         return Facts(metadata=dict(self.metadata_read))
 
 
-def _said_by_wheel(
+def _said_by_file(
     project: str, version: Version, file: Artefact, metadata: Metadata | Unknown
 ) -> Said:
     if isinstance(metadata, Unknown):

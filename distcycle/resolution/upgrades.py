@@ -243,34 +243,42 @@ def _why(
     name, new = packages[index].name, found.snapshot.packages[index].version
     old = packages[index].version
     still = {e.requirement.name for e in found.selection.edges_from(index) if e.judged}
-    gone = {e.requirement.name for e in component.edges if e.source[0] == index} - still
+    gone = {
+        (e.requirement.name, e.source[1])
+        for e in component.edges
+        if e.source[0] == index and e.requirement.name not in still
+    }
     if old is None or new is None:
         return
-    between = [v for v in shelf.versions(name) if min(old, new) <= v <= max(old, new) and v != old]
-    if new > old:
-        between.reverse()
+    # From the new version back towards the old one: what was dropped and taken up again is not
+    # what opened the loop.
+    back = [v for v in shelf.versions(name) if min(old, new) <= v <= max(old, new) and v != old]
+    if new < old:
+        back.reverse()
     cell = next(before.space.cells(component.cells))
     view = View(shelf, before.space.index(before.space.axes[0], cell))
-    for target in sorted(gone):
+    for target, extra in sorted(gone):
         since = new
-        for version in between:
-            if view.standing(name, version) and not _holds(view, name, version, target):
-                since = version
+        for version in back:
+            if view.standing(name, version) is not True:
+                continue
+            if _holds(view.said(name, version), view, target, extra):
                 break
-        yield f"{name} {since} {_what_became(view.said(name, since), target)}"
+            since = version
+        yield f"{name} {since} {_what_became(view.said(name, since), target, extra)}"
 
 
-def _holds(view: View, name: str, version: Version, target: str) -> bool:
-    """Whether a version requires a project, or does not say what it requires."""
-    said = view.said(name, version)
+def _holds(said: Said, view: View, target: str, extra: str) -> bool:
+    """Whether something requires a project, or does not say what it requires."""
     return bool(said.unknown or said.broken) or any(
-        r.name == target for r in view.requirements(said, "")
+        line.name == target for line in view.requirements(said, extra)
     )
 
 
-def _what_became(said: Said, target: str) -> str:
+def _what_became(said: Said, target: str, extra: str) -> str:
     lines = [r for r in said.requires if r.name == target]
-    extras = sorted({e for line in lines for e in said.provides_extra if _is_under(line, e)})
+    under = {e for line in lines for e in said.provides_extra if _is_under(line, e)}
+    extras = sorted(under - {extra})
     if extras:
         noun = "extra" if len(extras) == 1 else "extras"
         return f"requires {target} only with the {noun} {', '.join(extras)}"
