@@ -174,7 +174,14 @@ def _target_or_name(name: str | Target) -> str | Target:
     return name
 
 
-def judge_resolved(scope: Scope, library: Library | None, options: Options, rules: Rules) -> Report:
+def judge_resolved(
+    scope: Scope,
+    library: Library | None,
+    options: Options,
+    rules: Rules,
+    *,
+    lists: bool = False,
+) -> Report:
     """Resolve an input, and judge what comes of it.
 
     Args:
@@ -182,6 +189,7 @@ def judge_resolved(scope: Scope, library: Library | None, options: Options, rule
         library: Where releases and METADATA come from.
         options: How to judge.
         rules: What may be chosen.
+        lists: Whether to say which versions were chosen.
 
     Returns:
         One report on all targets.
@@ -190,7 +198,7 @@ def judge_resolved(scope: Scope, library: Library | None, options: Options, rule
         ResolutionError: There is no solution for a target that was asked for, or for none at all.
         DistcycleError: As for :func:`resolve_scope`.
     """
-    return _judge_any(scope, library, options, rules)[0]
+    return _judge_any(scope, library, options, rules, lists=lists)[0]
 
 
 def compare(
@@ -225,7 +233,12 @@ def compare(
 
 
 def _judge_any(
-    scope: Scope, library: Library | None, options: Options, rules: Rules | None
+    scope: Scope,
+    library: Library | None,
+    options: Options,
+    rules: Rules | None,
+    *,
+    lists: bool = False,
 ) -> tuple[Report, tuple[Selection, ...]]:
     """Judge an input as it stands, or what it resolves to."""
     if rules is None or scope.snapshot.kind == "absent":
@@ -235,7 +248,7 @@ def _judge_any(
         raise InputError(
             "--resolve asks wheels what they require; --edges lock does not go with it"
         )
-    ways, notes = resolve_scope(scope, library, rules)
+    ways, notes = resolve_scope(scope, library, rules, lists=lists)
     judged = []
     for way, facts in ways:
         report, selections = _judge_scope(way, library, options, facts)

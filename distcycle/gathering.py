@@ -9,7 +9,7 @@ from distcycle.builds import Builds, walk_builds
 from distcycle.cycles import TooManySets, find_components
 from distcycle.errors import InputError, ResolutionError
 from distcycle.findings import abbreviate_targets
-from distcycle.model import Facts
+from distcycle.model import Facts, Snapshot
 from distcycle.scope import Scope
 from distcycle.selection import Selection, select
 from distcycle.statements import row_of
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from distcycle.metadata import Library
     from distcycle.resolution import Rules
 
-__all__ = ["gather", "gather_builds", "gather_within_limits", "resolve_scope"]
+__all__ = ["UNLOCKED", "gather", "gather_builds", "gather_within_limits", "resolve_scope"]
 
-_UNLOCKED = frozenset(("requirements", "pyproject", "requirement"))
+UNLOCKED = frozenset(("requirements", "pyproject", "requirement"))
+"""The kinds of inputs that say what is asked for, and need not say at which versions."""
 
 
 def gather(
@@ -102,7 +103,7 @@ def gather_builds(scope: Scope, library: Library | None, facts: Facts) -> Builds
 
 
 def resolve_scope(
-    scope: Scope, library: Library, rules: Rules
+    scope: Scope, library: Library, rules: Rules, *, lists: bool = False
 ) -> tuple[list[tuple[Scope, Facts]], tuple[str, ...]]:
     """Choose versions for an input that is not locked, on each target as an installer would.
 
@@ -110,6 +111,7 @@ def resolve_scope(
         scope: The input, and the targets; where every environment is judged, those that are named.
         library: Where releases are looked up.
         rules: What may be chosen.
+        lists: Whether to say which versions were chosen.
 
     Returns:
         For each way in which the input resolves the scope of its targets, with what was found out;
@@ -123,7 +125,7 @@ def resolve_scope(
     from distcycle.resolution import resolve
 
     snapshot = scope.snapshot
-    if snapshot.kind not in _UNLOCKED:
+    if snapshot.kind not in UNLOCKED:
         raise InputError(
             f"is judged as it stands, being of kind {snapshot.kind}; --resolve is for what is not"
             " locked: requirements and pyproject.toml",
@@ -142,6 +144,8 @@ def resolve_scope(
         f" {abbreviate_targets(way.targets, rows)}"
         for way in done
     ]
+    if lists:
+        notes += [_list_pins(way.snapshot) for way in done]
     notes += [line for way in done for line in way.notes]
     notes += [f"left out: {' '.join(str(error).split())}" for error in failed]
     ways = [
@@ -157,6 +161,11 @@ def _without_secrets(error: ResolutionError) -> ResolutionError:
 
     causes = [without_credentials(cause) for cause in error.causes]
     return ResolutionError(error.target, causes, path=error.path)
+
+
+def _list_pins(snapshot: Snapshot) -> str:
+    pins = (f"{p.name} {p.version or p.url}" for p in snapshot.packages)
+    return f"{len(snapshot.packages)} packages: {', '.join(pins)}"
 
 
 def _count(count: int, noun: str) -> str:

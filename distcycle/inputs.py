@@ -36,6 +36,9 @@ __all__ = [
 ]
 
 
+_ENDS_OF_FILES = (".txt", ".in", ".toml", ".lock", ".json")
+
+
 def read(path: str, *, kind: str | None = None) -> Snapshot:
     """Read an input: a file, a directory of wheels, a virtual environment, a project, or ``-``.
 
@@ -154,6 +157,8 @@ def read_requirement(text: str) -> Snapshot:
         InputError: It is none.
     """
     shown = without_credentials(text)
+    if shown.endswith(_ENDS_OF_FILES):
+        raise InputError("cannot be read: No such file or directory", path=shown)
     snapshot = read_lines(Document(path=shown, data=text.encode("utf-8", "replace")))
     if snapshot.problems or len(snapshot.roots or ()) != 1:
         problem = snapshot.problems[0].message if snapshot.problems else "expected one requirement"
@@ -241,7 +246,11 @@ def read_locked(path: str) -> Mapping[NormalizedName, Version]:
     if place.suffix == ".in" and compiled.is_file():
         lock = str(compiled)
     else:
-        lock = find_input(os.path.dirname(path) or ".")
+        try:
+            lock = find_input(os.path.dirname(path) or ".")
+        except UnknownFormat as error:
+            problem = f"no lock belongs to it, whose versions could be kept: {error.problem}"
+            raise InputError(problem, path=path) from None
     versions: dict[NormalizedName, set[Version]] = {}
     for package in read(lock).packages:
         if package.version is not None:

@@ -11,7 +11,7 @@ from distcycle.errors import InputError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -70,7 +70,20 @@ def settle_options(options: argparse.Namespace) -> tuple[Policy, list[Setting]]:
     from distcycle.settings import settle
 
     policy = read_policy(options)
-    return policy, settle(options, options.defaults, policy)
+    settings = settle(options, options.defaults, policy)
+    if not options.resolve:
+        _refuse_idle({s.name for s in settings if s.source == "command line"})
+    return policy, settings
+
+
+_ONLY_RESOLVED = (*("constraint", "pre", "only-binary", "no-binary", "exclude-newer", "prefer"),)
+
+
+def _refuse_idle(given: set[str]) -> None:
+    """Refuse options that say how to resolve where nothing is resolved."""
+    for name in _ONLY_RESOLVED:
+        if name in given:
+            raise InputError(f"--{name} goes with --resolve")
 
 
 def make_judgement(options: argparse.Namespace, policy: Policy) -> Options:
@@ -152,7 +165,7 @@ def _is_requirement(text: str) -> bool:
     return requirement.problem is None and bool(says_more)
 
 
-def make_rules(options: argparse.Namespace, snapshot: Snapshot) -> Rules:
+def make_rules(options: argparse.Namespace, snapshot: Snapshot, path: str) -> Rules:
     """Make the rules of a resolution from the options and from what the input says."""
     from distcycle import api
     from distcycle.model import FileRules
@@ -168,7 +181,7 @@ def make_rules(options: argparse.Namespace, snapshot: Snapshot) -> Rules:
         ),
         exclude_newer=_moment(options.exclude_newer) if options.exclude_newer else None,
         prefer=options.prefer,
-        locked=api.read_locked(snapshot.path) if options.prefer == "locked" else {},
+        locked=api.read_locked(path) if options.prefer == "locked" else {},
     )
 
 
@@ -200,13 +213,18 @@ def _moment(text: str) -> datetime:
 
 
 def make_resolvable(
-    snapshot: Snapshot, options: argparse.Namespace, request: Request
+    snapshot: Snapshot, options: argparse.Namespace, request: Request, path: str = ""
 ) -> tuple[Scope, Rules | None]:
-    """Make the scope of an input, and with --resolve the rules by which it is resolved."""
-    if not options.resolve:
-        return make_scope(snapshot, options, request), None
+    """Make the scope of an input, and with --resolve the rules by which it is resolved.
+
+    A lock is judged as it stands. ``path`` is where a lock of the input is sought, if elsewhere.
+    """
+    from distcycle.gathering import UNLOCKED
+
     scope = make_scope(constrain(snapshot, options.constraint), options, request)
-    return scope, make_rules(options, snapshot)
+    if not options.resolve or snapshot.kind not in UNLOCKED:
+        return scope, None
+    return scope, make_rules(options, snapshot, path or snapshot.path)
 
 
 def find_ways(
@@ -215,6 +233,10 @@ def find_ways(
     """The input as it stands, or with --resolve each way in which it resolves, told on stderr."""
     from distcycle import api
 
+    if not (options.resolve or getattr(options, "upgrade", False)):
+        idle = ("constraint", "pre", "only_binary", "no_binary", "exclude_newer")
+        given = {name.replace("_", "-") for name in idle if getattr(options, name)}
+        _refuse_idle(given | ({"prefer"} if options.prefer != "highest" else set()))
     scope, rules = make_resolvable(snapshot, options, make_request(options))
     if rules is None:
         yield scope, None
@@ -250,8 +272,10 @@ def find_pin_emitter(options: argparse.Namespace) -> Callable[[UpgradePlan], str
     return PIN_EMITTERS[options.emit]
 
 
-def constrain(snapshot: Snapshot, files: Iterable[str]) -> Snapshot:
+def constrain(snapshot: Snapshot, files: Sequence[str]) -> Snapshot:
     """An input with the bounds of further files of constraints."""
+    if not files:
+        return snapshot
     from dataclasses import replace
 
     from distcycle import api
@@ -339,6 +363,7 @@ def make_library(options: argparse.Namespace) -> Library:
     from distcycle.metadata import Library
     from distcycle.metadata import Options as FactOptions
     from distcycle.metadata.bundle import read_bundle
+    from distcycle.metadata.urls import is_url
 
     bundle = None
     if options.bundle:
@@ -348,6 +373,9 @@ def make_library(options: argparse.Namespace) -> Library:
             reason = getattr(error, "strerror", None) or "not UTF-8 text"
             raise InputError(f"cannot be read: {reason}", path=options.bundle) from None
         bundle = read_bundle(text, path=options.bundle)
+    for place in options.find_links:
+        if not is_url(place) and not os.path.exists(place):
+            raise InputError("--find-links: there is no such file or folder", path=place)
     choices: dict[str, object] = {}
     if options.no_cache:
         choices["cache_dir"] = None

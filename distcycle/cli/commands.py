@@ -79,7 +79,8 @@ def run_audit(options: argparse.Namespace) -> int:
             if rules is None:
                 reports.append(api.judge_scope(scope, library, judgement))
             else:
-                reports.append(api.judge_resolved(scope, library, judgement, rules))
+                lists = options.verbose
+                reports.append(api.judge_resolved(scope, library, judgement, rules, lists=lists))
     report = replace(combine(reports), command=spell_command(["audit", *options.inputs], options))
     if options.write_baseline:
         known = baseline_of(report.findings, path=options.write_baseline)
@@ -105,7 +106,7 @@ def run_diff(options: argparse.Namespace) -> int:
     reports = []
     with make_library_if_asked(options) as library:
         for old, new, name in read_pairs(options):
-            before, then = make_resolvable(old, options, judgement.request)
+            before, then = make_resolvable(old, options, judgement.request, new.path)
             after, now = make_resolvable(new, options, judgement.request)
             rules = (then, now)
             reports.append(api.compare(before, after, library, judgement, name=name, rules=rules))
@@ -185,7 +186,7 @@ def _upgrade(options: argparse.Namespace) -> int:
     emit = find_pin_emitter(options)
     snapshot = read_input(options.input, options)
     policy = read_policy(options)
-    rules = make_rules(options, snapshot)
+    rules = make_rules(options, snapshot, snapshot.path)
     with make_library(options) as library:
         for scope, facts in find_ways(snapshot, options, library, is_one=emit is not None):
             upgrades, plan = api.find_upgrades(

@@ -130,10 +130,13 @@ class Artefacts:
     def _ways(self, artefact: Artefact) -> Iterator[Callable[[], bytes | None]]:
         yield partial(self._cached, artefact)
         yield partial(self._on_disk, artefact)
-        for place in self._locations.find_links:
+        # Another file of the same name is the one that is meant only where a hash says so, or where
+        # nothing but the name is known.
+        elsewhere = bool(artefact.hashes) or (artefact.url or artefact.path) is None
+        for place in self._locations.find_links if elsewhere else ():
             yield partial(self._from_links, artefact, place)
         yield partial(self._remote, artefact)
-        for index in self._indexes(artefact):
+        for index in self._indexes(artefact) if elsewhere else ():
             yield partial(self._from_index, artefact, index)
 
     def _cached(self, artefact: Artefact) -> bytes | None:

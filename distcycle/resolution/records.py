@@ -40,9 +40,15 @@ Identifier = tuple[str, str]
 """A project and an extra of it, ``""`` for the project itself."""
 
 
-def names_project(names: Collection[str], project: str) -> bool:
-    """Whether a list of projects of pip's format control has a project in it."""
-    return project in names or ":all:" in names
+def names_project(names: Collection[str], project: str, unless: Collection[str] = ()) -> bool:
+    """Whether a list of projects of pip's format control has a project in it.
+
+    Args:
+        names: The list; ``:all:`` stands for every project.
+        project: The project.
+        unless: The opposite list, in which a project's own name counts for more than ``:all:``.
+    """
+    return project in names or (":all:" in names and project not in unless)
 
 
 class Source(Protocol):

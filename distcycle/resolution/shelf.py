@@ -126,8 +126,9 @@ class Shelf:
             if file.uploaded >= limit:
                 day = f"{limit.year:04}-{limit.month:02}-{limit.day:02}"
                 return f"uploaded on or after {day}, and newer files are excluded"
-        unwanted = rules.no_binary if file.is_wheel else rules.only_binary
-        if names_project(unwanted, project):
+        lists = (rules.no_binary, rules.only_binary)
+        unwanted, wanted = lists if file.is_wheel else lists[::-1]
+        if names_project(unwanted, project, unless=wanted):
             return "a wheel, which is not wanted" if file.is_wheel else "only wheels are wanted"
         if self._requires_hashes:
             allowed = self._hashes.get(NormalizedName(project), set())
@@ -202,14 +203,7 @@ class Shelf:
             return Said(unknown=f"comes from a {source} source, whose metadata is not built")
         if self._requires_hashes and not file.hashes:
             return Said(broken=f"{file.filename}: {_NO_HASH}")
-        metadata = self._metadata(file)
-        if isinstance(metadata, Unknown):
-            return Said(unknown=f"{file.filename}: {metadata.reason}")
-        if metadata.name != project:
-            return Said(broken=f"{file.filename} is a file of {metadata.name}")
-        if not file.is_wheel and not metadata.is_static:
-            return Said(unknown=f"{file.filename}: its requirements are not static")
-        return _said(metadata)
+        return _said_by_reference(project, file, self._metadata(file))
 
     def file_at(self, url: str) -> Artefact | None:
         """The file that a direct reference leads to; None for repositories and folders."""
@@ -238,6 +232,16 @@ class Shelf:
     def facts(self) -> Facts:
         """What was found out of METADATA."""
         return Facts(metadata=dict(self.metadata_read))
+
+
+def _said_by_reference(project: str, file: Artefact, metadata: Metadata | Unknown) -> Said:
+    if isinstance(metadata, Unknown):
+        return Said(unknown=f"{file.filename}: {metadata.reason}")
+    if metadata.name != project:
+        return Said(broken=f"{file.filename} is a file of {metadata.name}")
+    if not file.is_wheel and not metadata.is_static:
+        return Said(unknown=f"{file.filename}: its requirements are not static")
+    return _said(metadata)
 
 
 def _said_by_file(

@@ -86,7 +86,7 @@ def test_files_that_are_too_new_do_not_count() -> None:
     assert versions(ask("egg"), source, Rules(exclude_newer=LIMIT)) == {"egg": "4.0"}
     causes = failure(ask("egg<4,>1"), source, Rules(exclude_newer=LIMIT)).causes
     assert "  egg 3.0: the index does not say when it was uploaded" in causes
-    assert "  egg 2.0: uploaded after 2026-06-01, and newer files are excluded" in causes
+    assert "  egg 2.0: uploaded on or after 2026-06-01, and newer files are excluded" in causes
 
 
 @pytest.mark.parametrize("names", [":all:", "egg"])
