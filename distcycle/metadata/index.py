@@ -166,7 +166,7 @@ class Listings:
 
     def _fetch(self, page: _Page, cached: Listing | None) -> Listing:
         pages = _pages()
-        url = page.url or str(pages.DEFAULT_INDEX)
+        url = page.url or pages.default_index()
         if page.project is not None:
             url = f"{url.rstrip('/')}/{page.project}/"
         headers = {"Accept": pages.ACCEPT, **_conditions(cached)}

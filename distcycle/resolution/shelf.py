@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -71,6 +71,7 @@ class Shelf:
         self.rules = rules
         self.space = Space.of_targets(targets)
         self.metadata_read: dict[str, Metadata | Unknown] = {}
+        self._admitted: dict[str, _Admitted] = {}
         self._files: dict[tuple[str, Version], tuple[Artefact, ...]] = {}
         self._taken: dict[tuple[str, Version], tuple[Artefact | None, ...]] = {}
         self._hashes: dict[NormalizedName, set[tuple[str, str]]] = {}
@@ -101,6 +102,25 @@ class Shelf:
         if versions.passing:
             raise MetadataError(f"the versions of {project} could not be had: {versions.reason}")
         return ()
+
+    def admitted(
+        self, project: str, specifiers: Iterable[SpecifierSet]
+    ) -> tuple[Version, ...]:
+        """The versions of a project that specifiers admit, newest first; early ones as well.
+
+        Each specifier narrows what those before it left, and what is left is remembered: a
+        resolver asks with one specifier more, or with another last one, again and again.
+
+        Raises:
+            MetadataError: Something that should have listed them did not answer.
+        """
+        left = self._admitted.get(project)
+        if left is None:
+            left = self._admitted[project] = _Admitted(self.versions(project))
+        for specifier in specifiers:
+            if specifier:
+                left = left.narrowed(specifier)
+        return left.versions
 
     def files(self, project: str, version: Version) -> tuple[Artefact, ...]:
         """The files of a version that the rules admit."""
@@ -242,6 +262,24 @@ def _said_by_reference(project: str, file: Artefact, metadata: Metadata | Unknow
     if not file.is_wheel and not metadata.is_static:
         return Said(unknown=f"{file.filename}: its requirements are not static")
     return _said(metadata)
+
+
+class _Admitted:
+    """What specifiers, one after another, leave of a project's versions."""
+
+    __slots__ = ("_further", "versions")
+
+    def __init__(self, versions: tuple[Version, ...]) -> None:
+        self.versions = versions
+        self._further: dict[SpecifierSet, _Admitted] = {}
+
+    def narrowed(self, specifier: SpecifierSet) -> _Admitted:
+        """What one more specifier leaves."""
+        known = self._further.get(specifier)
+        if known is None:
+            left = (v for v in self.versions if specifier.contains(v, prereleases=True))
+            known = self._further[specifier] = _Admitted(tuple(left))
+        return known
 
 
 def _said_by_file(

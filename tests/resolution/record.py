@@ -44,7 +44,7 @@ from distcycle.metadata import Library, Options
 from distcycle.metadata.archive import name_and_version, read_sdist, read_wheel
 from distcycle.metadata.core import header_block, parse_metadata
 from distcycle.metadata.http import Client, Connection
-from distcycle.metadata.pages import ACCEPT, DEFAULT_INDEX
+from distcycle.metadata.pages import ACCEPT, default_index
 from distcycle.model import Artefact, IndexOptions
 from distcycle.targets import expand_tags, make_targets
 
@@ -110,7 +110,7 @@ class Recorder(Index):
             return self._locks[name]
 
     def _entries(self, project: str) -> list[dict[str, Any]] | None:
-        url = f"{DEFAULT_INDEX.rstrip('/')}/{project}/"
+        url = f"{default_index().rstrip('/')}/{project}/"
         answer = self._client.get(url, limit_bytes=_PAGE_LIMIT_BYTES, headers={"Accept": ACCEPT})
         if answer.status != 200:
             self._absent.add(project)
