@@ -10,6 +10,7 @@ https://packaging.python.org/specifications/simple-repository-api/
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import threading
@@ -39,6 +40,7 @@ _ARCHIVE = re.compile(r".+\.(whl|zip|tar|tgz|tbz|txz|tlz|tar\.(gz|bz2|xz|lzma))\
 _HEX = re.compile(r"[0-9a-f]{32,128}\Z")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z\Z", re.ASCII)
 _WEB = re.compile(r"https?://[A-Za-z0-9.-]+(:\d{1,4})?/[A-Za-z0-9/._~%+-]*\Z", re.ASCII)
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]*\Z", re.ASCII)
 # pypi_simple takes these as well, under names that the specification does not know.
 _OTHER_NAMES = frozenset({"requires_python", "core_metadata", "gpg_sig", "upload_time"})
 # Filters for warnings belong to the whole process; two threads must not swap them at once.
@@ -134,29 +136,33 @@ def _from_entry(entry: Any, *, url: str, project: str) -> Artefact | None:
 
 
 def _is_plain(entry: dict[str, Any]) -> bool:
-    """Whether all that an entry says is of the types that the specification names.
+    """Whether all that an entry says is as the specification has it, and in ASCII.
 
     Source: PEP 691, 700 and 740
     """
     get = entry.get
-    yanked, size, moment, proof = get("yanked", False), get("size"), get("upload-time"), "provenance"
+    digests, moment, proof = get("core-metadata"), get("upload-time"), get("provenance")
     return (
-        isinstance(get("filename"), str)
-        and isinstance(get("url"), str)
+        _is_text(get("filename"))
+        and _is_text(get("url"))
         and _is_digests(get("hashes"))
-        and isinstance(get("requires-python"), str | None)
-        and isinstance(yanked, bool | str)
-        and (size is None or type(size) is int)
-        and (moment is None or (isinstance(moment, str) and bool(_MOMENT.match(moment))))
-        and (isinstance(get("core-metadata"), bool | None) or _is_digests(get("core-metadata")))
-        and isinstance(get("gpg-sig"), bool | None)
-        and (get(proof) is None or (isinstance(get(proof), str) and bool(_WEB.match(get(proof)))))
+        and (get("requires-python") is None or _is_text(get("requires-python")))
+        and (digests is None or type(digests) is bool or _is_digests(digests))
+        and (type(get("yanked", False)) is bool or _is_text(get("yanked")))
+        and (get("size") is None or type(get("size")) is int)
+        and (moment is None or (type(moment) is str and _MOMENT.match(moment) is not None))
+        and (proof is None or (type(proof) is str and _WEB.match(proof) is not None))
+        and (get("gpg-sig") is None or type(get("gpg-sig")) is bool)
         and _OTHER_NAMES.isdisjoint(entry)
     )
 
 
+def _is_text(value: object) -> bool:
+    return type(value) is str and value.isascii()
+
+
 def _is_digests(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(digest, str) for digest in value.values())
+    return type(value) is dict and all(map(_is_text, value.values()))
 
 
 def _from_plain(entry: dict[str, Any], base: str) -> Artefact | None:
@@ -165,18 +171,33 @@ def _from_plain(entry: dict[str, Any], base: str) -> Artefact | None:
         return None
     python, yanked = entry.get("requires-python"), entry.get("yanked", False)
     digests, moment = entry["core-metadata"], entry.get("upload-time")
+    if digests is True:
+        digests = {}
     return Artefact(
         filename=filename,
-        url=without_credentials(urljoin(base, entry["url"])),
+        url=without_credentials(_absolute(base, entry["url"])),
         hashes=_hashes(entry["hashes"]),
         size_bytes=entry.get("size"),
         requires_python=parse_specifier(python) if python else None,
-        yanked=yanked if isinstance(yanked, str) else "" if yanked else None,
-        metadata_hashes=_hashes(digests if isinstance(digests, dict) else {})
-        if digests or isinstance(digests, dict)
-        else None,
+        yanked=yanked if type(yanked) is str else "" if yanked else None,
+        metadata_hashes=_hashes(digests) if type(digests) is dict else None,
         uploaded=datetime.fromisoformat(f"{moment[:-1]}+00:00") if moment else None,
     )
+
+
+def _absolute(base: str, url: str) -> str:
+    """What ``urljoin`` says, which takes half of the time that a page takes when it is asked."""
+    if _WEB.match(url):
+        return url
+    folder, slash, name = url.rpartition("/")
+    if slash and _PLAIN_NAME.match(name):
+        return f"{_folder(base, folder)}{name}"
+    return urljoin(base, url)
+
+
+@functools.lru_cache(maxsize=64)
+def _folder(base: str, folder: str) -> str:
+    return urljoin(base, f"{folder}/")
 
 
 def _from_odd(entry: dict[str, Any], *, url: str, project: str) -> Artefact | None:
