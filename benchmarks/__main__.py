@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cases import CASES, Case, find_cases
-from benchmarks.runner import Failed, Measurement, Runner, Skipped, Trial
+from benchmarks.runner import Failed, Goal, Measurement, Runner, Skipped, Trial
 
 _TURNS = 5
 _QUICK_TURNS = 1
 _LIMIT_S = 300.0
-_HEAD = ("", "seconds", "against", "ratio", "of CPU", "MiB", "goal", "")
-_ROW = "{:<42} {:>8} {:>8} {:>7} {:>7} {:>6}  {:<15} {}"
+_HEAD = ("", "seconds", "against", "ratio", "of CPU", "MiB", "asked", "goal", "")
+_ROW = "{:<42} {:>8} {:>8} {:>7} {:>7} {:>6} {:>9}  {:<15} {}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,7 +69,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _describe(case: Case) -> str:
     against = f", against: {case.against}" if case.against else ""
-    return f"{case.command}{against}; goal: at most {case.goal}"
+    goal = f"goal: at most {case.goal}" if case.goal != Goal() else "no goal"
+    return f"{case.command}{against}; {goal}"
 
 
 def _run(cases: Sequence[Case], turns: int, limit_s: float) -> Iterator[dict[str, Any]]:
@@ -105,13 +106,26 @@ def _show(measured: Measurement) -> None:
             _ratio(measured.ratio),
             _ratio(measured.cpu_ratio),
             f"{measured.peak_bytes / 2**20:.0f}",
+            _asked(measured),
             str(measured.goal),
-            "met" if measured.met else "MISSED",
+            _verdict(measured),
         )
     )
     for note in measured.runs[-1].notes:
         print(f"    {note}")
     sys.stdout.flush()
+
+
+def _asked(measured: Measurement) -> str:
+    """How often both asked an index in the last turn; the notes say what this one asked for."""
+    counts = [runs[-1].requests for runs in (measured.runs, measured.against) if runs]
+    return "/".join(str(count) for count in counts if count is not None)
+
+
+def _verdict(measured: Measurement) -> str:
+    if measured.goal == Goal():
+        return ""
+    return "met" if measured.met else "MISSED"
 
 
 def _ratio(value: float | None) -> str:
@@ -123,6 +137,7 @@ def _record(measured: Measurement) -> dict[str, Any]:
         "seconds": measured.seconds,
         "ratio": measured.ratio,
         "cpu_ratio": measured.cpu_ratio,
+        "requests_ratio": measured.requests_ratio,
         "peak_bytes": measured.peak_bytes,
         "goal": asdict(measured.goal),
         "met": measured.met,
@@ -132,7 +147,7 @@ def _record(measured: Measurement) -> dict[str, Any]:
 
 
 def _machine() -> dict[str, Any]:
-    names = ("packaging", "pipdeptree", "tomli")
+    names = ("packaging", "pip", "pipdeptree", "resolvelib", "tomli", "uv")
     known = {each.name for each in importlib.metadata.distributions()}
     return {
         "system": platform.platform(),

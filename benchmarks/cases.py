@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.resolving import ask_pip, ask_uv, resolve_with
 from benchmarks.runner import ROOT, Goal, Skipped, Trial
 
 __all__ = ["CASES", "Case", "find_cases"]
@@ -26,6 +27,7 @@ _PLATFORMS = (
 )
 _WITHOUT_EDGES = frozenset({"Pipfile.lock", "pylock.toml"})
 _PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+_DELAY_S = 0.05
 _PARSE = "import pathlib, sys, tomli; tomli.loads(pathlib.Path(sys.argv[1]).read_text('utf-8'))"
 
 Trials = Callable[[Path], Iterator[Trial | Skipped]]
@@ -284,5 +286,33 @@ CASES = (
         command="one component of 120 packages, 60 markers, extras, opaque atoms",
         goal=Goal(seconds=2, peak_bytes=2**30),
         trials=_one_component("--packages", "120", "--markers", "60", "--extras"),
+    ),
+    Case(
+        name="resolve-warm",
+        command="audit --resolve, with a warm cache",
+        against="pip install --dry-run",
+        goal=Goal(ratio=1),
+        trials=resolve_with(ask_pip, delay_s=0, cached=True),
+    ),
+    Case(
+        name="resolve-warm-uv",
+        command="the same",
+        against="uv pip compile",
+        goal=Goal(),
+        trials=resolve_with(ask_uv, delay_s=0, cached=True),
+    ),
+    Case(
+        name="resolve-cold",
+        command="audit --resolve without a cache, 50 ms an answer",
+        against="pip install --dry-run",
+        goal=Goal(ratio=1),
+        trials=resolve_with(ask_pip, delay_s=_DELAY_S, cached=False),
+    ),
+    Case(
+        name="resolve-cold-uv",
+        command="the same",
+        against="uv pip compile",
+        goal=Goal(requests=1.5),
+        trials=resolve_with(ask_uv, delay_s=_DELAY_S, cached=False),
     ),
 )

@@ -42,11 +42,13 @@ class Goal:
         ratio: How many times as long as what it is held against.
         seconds: How long, on any machine of today.
         peak_bytes: How much memory.
+        requests: How many times as many requests as what it is held against.
     """
 
     ratio: float | None = None
     seconds: float | None = None
     peak_bytes: int | None = None
+    requests: float | None = None
 
     def __str__(self) -> str:
         parts = []
@@ -56,6 +58,8 @@ class Goal:
             parts.append(f"{self.seconds:g} s")
         if self.peak_bytes is not None:
             parts.append(f"{self.peak_bytes / 2**30:g} GiB")
+        if self.requests is not None:
+            parts.append(f"{self.requests:g} x requests")
         return " and ".join(parts)
 
 
@@ -92,12 +96,14 @@ class Run:
         seconds: Wall time of the process, or of the part that it says it measured itself.
         cpu_seconds: CPU time of the process, its own and the system's for it.
         peak_bytes: The most memory it had.
+        requests: How often it asked an index; None where nobody counted (see ``asking``).
         notes: What the process says of what it did.
     """
 
     seconds: float
     cpu_seconds: float
     peak_bytes: int
+    requests: int | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -130,6 +136,13 @@ class Measurement:
         """The same for CPU time, which a busy machine disturbs less."""
         return self._ratio(lambda run: run.cpu_seconds)
 
+    @property
+    def requests_ratio(self) -> float | None:
+        """The same for requests; None where nobody counted."""
+        if any(run.requests is None for run in (*self.runs, *self.against)):
+            return None
+        return self._ratio(lambda run: run.requests or 0)
+
     def _ratio(self, size: Callable[[Run], float]) -> float | None:
         pairs = zip(self.runs, self.against, strict=bool(self.against))
         ratios = [size(run) / max(size(peer), 1e-9) for run, peer in pairs]
@@ -142,6 +155,7 @@ class Measurement:
             (self.ratio, self.goal.ratio),
             (self.seconds, self.goal.seconds),
             (self.peak_bytes, self.goal.peak_bytes),
+            (self.requests_ratio, self.goal.requests),
         )
         return all(value is None or most is None or value <= most for value, most in pairs)
 
@@ -202,6 +216,7 @@ class Runner:
             seconds=said.get("seconds", seconds),
             cpu_seconds=said.get("cpu_seconds", usage.ru_utime + usage.ru_stime),
             peak_bytes=usage.ru_maxrss * _MAXRSS_BYTES,
+            requests=said.get("requests"),
             notes=tuple(said.get("notes", ())),
         )
 
@@ -246,7 +261,9 @@ def _text(file: IO[bytes]) -> str:
 
 
 def _said(text: str) -> dict[str, Any]:
-    """What a command that measures a part of itself says in its last line (see ``synthetic``)."""
+    """What a command says in its last line: of a part of itself (``synthetic``), or of another
+    that it runs (``asking``).
+    """
     last = text.rstrip().rpartition("\n")[2]
     if not last.startswith('{"seconds"'):
         return {}
