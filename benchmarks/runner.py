@@ -261,8 +261,9 @@ def _text(file: IO[bytes]) -> str:
 
 
 def _said(text: str) -> dict[str, Any]:
-    """What a command says in its last line: of a part of itself (``synthetic``), or of another
-    that it runs (``asking``).
+    """What a command says in its last line, of a part of itself or of another that it runs.
+
+    Such commands are ``benchmarks.synthetic`` and ``benchmarks.asking``.
     """
     last = text.rstrip().rpartition("\n")[2]
     if not last.startswith('{"seconds"'):

@@ -1,8 +1,9 @@
 """Pages of the Simple API, JSON and HTML, as artefacts; a bad entry is left out, not the page.
 
-``pypi_simple`` says what an entry means. It takes half a second to import (pydantic, Beautiful Soup)
-and 25 microseconds a file, of which popular projects have ten thousand; so entries of a JSON page
-that are as the specification has them are read here, and it is asked for all others, and for HTML.
+``pypi_simple`` says what an entry means. It takes half a second to import (pydantic, Beautiful
+Soup), and more for a file than all the rest, where popular projects have ten thousand. So entries
+of a JSON page that are as the specification has them are read here; it is asked for all others, and
+for HTML.
 
 Source: Simple repository API,
 https://packaging.python.org/specifications/simple-repository-api/

@@ -63,6 +63,7 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         self.seen: dict[Identifier, dict[tuple[object, ...], Need]] = defaultdict(dict)
         self._scout = Scout(view)
         self._order: dict[str, int] = {}
+        self._left: dict[str, Sequence[Version]] = {}
         self._bounds: dict[str, list[Need]] = defaultdict(list)
         for constraint in constraints:
             if view.holds(constraint.marker):
@@ -182,9 +183,12 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         exact = {need.exact for need in needs if need.exact is not None}
         if exact:
             return [v for v in exact if all(need.admits(v) for need in needs)]
-        versions = self.view.shelf.admitted(name, (need.specifier for need in needs))
+        versions: Sequence[Version] = self.view.shelf.admitted(
+            name, (need.specifier for need in needs)
+        )
         if self.rules.prefer == "lowest":
             versions = versions[::-1]
+        self._left[name] = versions
         first = [v for v in self._kept(name) if v in versions]
         chosen = self.pins.candidates.get(name) if extra else None
         if chosen is not None and chosen.version in versions:
@@ -197,6 +201,8 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         """What a candidate requires on the target."""
         if not candidate.name:
             return ()
+        if candidate.version is not None:
+            self._scout.step(candidate.name, candidate.version, self._left.get(candidate.name, ()))
         needs = list(self._dependencies(candidate))
         for need in needs:
             self.note(need)

@@ -103,9 +103,7 @@ class Shelf:
             raise MetadataError(f"the versions of {project} could not be had: {versions.reason}")
         return ()
 
-    def admitted(
-        self, project: str, specifiers: Iterable[SpecifierSet]
-    ) -> tuple[Version, ...]:
+    def admitted(self, project: str, specifiers: Iterable[SpecifierSet]) -> tuple[Version, ...]:
         """The versions of a project that specifiers admit, newest first; early ones as well.
 
         Each specifier narrows what those before it left, and what is left is remembered: a
