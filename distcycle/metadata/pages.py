@@ -41,7 +41,9 @@ _ARCHIVE = re.compile(r".+\.(whl|zip|tar|tgz|tbz|txz|tlz|tar\.(gz|bz2|xz|lzma))\
 _HEX = re.compile(r"[0-9a-f]{32,128}\Z")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z\Z", re.ASCII)
 _WEB = re.compile(r"https?://[A-Za-z0-9.-]+(:\d{1,4})?/[A-Za-z0-9/._~%+-]*\Z", re.ASCII)
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]*\Z", re.ASCII)
+_RELATIVE = re.compile(
+    r"(?P<folder>/?([A-Za-z0-9._~%+-]+/)+)(?P<name>[A-Za-z0-9][A-Za-z0-9._~%+-]*)\Z", re.ASCII
+)
 # pypi_simple takes these as well, under names that the specification does not know.
 _OTHER_NAMES = frozenset({"requires_python", "core_metadata", "gpg_sig", "upload_time"})
 # Filters for warnings belong to the whole process; two threads must not swap them at once.
@@ -190,15 +192,15 @@ def _absolute(base: str, url: str) -> str:
     """What ``urljoin`` says, which takes half of the time that a page takes when it is asked."""
     if _WEB.match(url):
         return url
-    folder, slash, name = url.rpartition("/")
-    if slash and _PLAIN_NAME.match(name):
-        return f"{_folder(base, folder)}{name}"
+    match = _RELATIVE.match(url)
+    if match:
+        return f"{_folder(base, match['folder'])}{match['name']}"
     return urljoin(base, url)
 
 
 @functools.lru_cache(maxsize=64)
 def _folder(base: str, folder: str) -> str:
-    return urljoin(base, f"{folder}/")
+    return urljoin(base, folder)
 
 
 def _from_odd(entry: dict[str, Any], *, url: str, project: str) -> Artefact | None:

@@ -191,7 +191,7 @@ class Provider(AbstractProvider[Need, Candidate, Identifier]):
         self._left[name] = versions
         first = [v for v in self._kept(name) if v in versions]
         chosen = self.pins.candidates.get(name) if extra else None
-        if chosen is not None and chosen.version in versions:
+        if chosen is not None and chosen.version is not None and chosen.version in versions:
             first.insert(0, chosen.version)
         return [*first, *(v for v in versions if v not in first)] if first else versions
 

@@ -2,10 +2,12 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from pypi_simple import ACCEPT_JSON_PREFERRED
 
 from distcycle.errors import MetadataError
+from distcycle.metadata import pages
 from distcycle.metadata.pages import parse_html, parse_page
 
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -103,3 +105,68 @@ def test_any_bytes_are_a_page_or_refused(data: bytes, kind: str) -> None:
 def test_page_of_links_without_a_base() -> None:
     files = parse_html(b'<a href="demo-1.0.zip">x</a>', url="file:///wheels/index.html")
     assert files[0].url == "file:///wheels/demo-1.0.zip"
+
+
+FILE = {"filename": "demo-1.0.tar.gz", "url": "../../files/demo-1.0.tar.gz", "hashes": {}}
+NAMES = ("demo-1.0.tar.gz", "demo-1.0-py3-none-any.whl", "demo.exe", "a/demo-1.0.zip", "\ud800.zip")
+ODD = st.sampled_from([None, True, False, 0, 1, -1, 1.5, "", "1", "x", "\ud800", [], {}, {"a": 1}])
+URLS = st.sampled_from(
+    [
+        *("../../files/demo-1.0.tar.gz", "demo-1.0.tar.gz", "./x/..", "/a/demo.whl#sha256=ab"),
+        *("https://me:pw@h.example/demo.whl", "HTTPS://h.example", "//h.example/a/../demo.whl"),
+        *(
+            "http://[",
+            "a?b/demo.whl",
+            " demo.whl",
+            "https://h.example/a/b/../demo.whl",
+            "?",
+            "x/ y",
+        ),
+        *("mailto:me/demo.whl", "a;b/demo.whl", "#x/demo.whl", "a\tb/demo.whl", "https:/demo.whl"),
+    ]
+)
+MOMENTS = st.sampled_from(
+    [
+        *("2024-02-03T04:05:06Z", "2024-02-03T04:05:06.123456Z", "2024-02-03T04:05:06.1Z"),
+        *("2024-02-30T04:05:06Z", "0000-02-03T04:05:06Z", "2024-02-03", "2024-02-03T24:00:00Z"),
+        *("2024-02-03T04:05:06+01:00", "1700000000", "9999-12-31T23:59:60Z"),
+    ]
+)
+DIGESTS = st.sampled_from([{}, {"sha256": DIGEST}, {"SHA256": DIGEST.upper()}, {"md5": "x"}])
+ENTRIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "filename": st.sampled_from(NAMES) | ODD,
+        "url": URLS | ODD,
+        "hashes": DIGESTS | ODD,
+        "requires-python": st.sampled_from([">=3.8", ">=3.8,<4", "nonsense", "\u2265 3"]) | ODD,
+        "core-metadata": DIGESTS | ODD,
+        "dist-info-metadata": DIGESTS | ODD,
+        "yanked": st.sampled_from(["broken", "kaputt, \xfcbrigens"]) | ODD,
+        "size": ODD,
+        "upload-time": MOMENTS | ODD,
+        "gpg-sig": ODD,
+        "provenance": st.sampled_from(["https://h.example/a.provenance", "http://", "//h"]) | ODD,
+        "requires_python": ODD,
+        "upload_time": MOMENTS,
+        "core_metadata": DIGESTS,
+        "_else": ODD,
+    },
+)
+
+
+@given(ENTRIES)
+@example({})
+@example({"url": "HTTPS://h.example"})
+@example({"core-metadata": None, "dist-info-metadata": {"sha256": DIGEST}})
+def test_entries_are_read_as_pypi_simple_reads_them(changed: dict[str, object]) -> None:
+    entry = {**FILE, **changed}
+    found = pages._from_entry(dict(entry), url=URL, project="demo")
+    entry.setdefault("core-metadata", entry.get("dist-info-metadata"))
+    assert found == pages._from_odd(entry, url=URL, project="demo")
+
+
+def test_a_plain_page_does_not_need_pypi_simple(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_from_odd", None)
+    assert len(parse_page(page(FILE), JSON, url=URL, project="demo")) == 1
+    assert pages.ACCEPT == ACCEPT_JSON_PREFERRED

@@ -39,6 +39,7 @@ from upgrade_cases import find_upgrade_cases, upgrade_words
 from uv_oracle import quiet_environment, uv_command
 
 from benchmarks.recorded_index import INDEX, File, Index, Server, dump_index, read_index
+from benchmarks.resolving import ask_pip
 from distcycle.errors import MetadataError
 from distcycle.metadata import Library, Options
 from distcycle.metadata.archive import name_and_version, read_sdist, read_wheel
@@ -48,10 +49,22 @@ from distcycle.metadata.pages import ACCEPT, default_index
 from distcycle.model import Artefact, IndexOptions
 from distcycle.targets import expand_tags, make_targets
 
-Command = Callable[[Case, Target, str], list[str]]
+Command = Callable[[Case, Target, str, Path], list[str] | str]
+
+
+def _uv(case: Case, target: Target, index_url: str, folder: Path) -> list[str] | str:
+    return uv_command(case, target, index_url)
+
+
+def _pip(case: Case, target: Target, index_url: str, folder: Path) -> list[str] | str:
+    """Where the benchmarks compare with pip: it steps back over other versions than uv."""
+    if target.name != "linux" or target.name in case.conflicts:
+        return "pip is asked on one target, where there is an answer"
+    return ask_pip(case, index_url, folder, None)
+
 
 # Who is asked, so that what they ask for is recorded. A command runs in the folder of the case.
-COMMANDS: tuple[Command, ...] = (uv_command,)
+COMMANDS: tuple[Command, ...] = (_uv, _pip)
 
 _FIELDS = (
     "Metadata-Version",
@@ -192,7 +205,7 @@ def record(recorder: Recorder, cases: Sequence[Case]) -> None:
         for case in cases:
             for target in case.targets:
                 for command in COMMANDS:
-                    _run(command(case, target, server.url), case, target)
+                    _run(command, case, target, server.url)
         _say(f"asked for in vain: {' '.join(server.missing) or 'nothing'}")
 
 
@@ -218,10 +231,14 @@ def record_upgrades(recorder: Recorder, only: Sequence[str] | None) -> None:
                 _say(done.stdout + done.stderr)
 
 
-def _run(words: Sequence[str], case: Case, target: Target) -> None:
+def _run(command: Command, case: Case, target: Target, index_url: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_case(case, folder)
+        words = command(case, target, index_url, folder)
+        if isinstance(words, str):
+            _say(f"{case.name}, {target.name}: {words}")
+            return
         done = subprocess.run(
             words,
             capture_output=True,
