@@ -71,7 +71,7 @@ def settle_options(options: argparse.Namespace) -> tuple[Policy, list[Setting]]:
 
     policy = read_policy(options)
     settings = settle(options, options.defaults, policy)
-    if not options.resolve:
+    if not (options.resolve or options.show_config):
         _refuse_idle({s.name for s in settings if s.source == "command line"})
     return policy, settings
 

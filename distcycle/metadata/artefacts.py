@@ -130,13 +130,10 @@ class Artefacts:
     def _ways(self, artefact: Artefact) -> Iterator[Callable[[], bytes | None]]:
         yield partial(self._cached, artefact)
         yield partial(self._on_disk, artefact)
-        # Another file of the same name is the one that is meant only where a hash says so, or where
-        # nothing but the name is known.
-        elsewhere = bool(artefact.hashes) or (artefact.url or artefact.path) is None
-        for place in self._locations.find_links if elsewhere else ():
+        for place in self._locations.find_links:
             yield partial(self._from_links, artefact, place)
         yield partial(self._remote, artefact)
-        for index in self._indexes(artefact) if elsewhere else ():
+        for index in self._indexes(artefact):
             yield partial(self._from_index, artefact, index)
 
     def _cached(self, artefact: Artefact) -> bytes | None:
