@@ -242,3 +242,48 @@ def test_targets_that_resolve_alike_are_resolved_once() -> None:
 def test_no_project_of_that_name() -> None:
     (cause,) = failure(ask("egg"), stock(wheel("hen-1.0"))).causes
     assert cause == "there is no project egg: asked for at x.in:1"
+
+
+def test_a_project_named_by_one_list_is_no_part_of_all_in_the_other() -> None:
+    said = says("egg-2.0.tar.gz", metadata_version="2.2")
+    source = stock(wheel("egg-1.0"), (sdist("egg-2.0"), said))
+    files = FileRules(only_binary=(":all:",), no_binary=("egg",))
+    assert versions(ask("egg"), source, Rules(files=files)) == {"egg": "2.0"}
+    files = FileRules(only_binary=("egg",), no_binary=(":all:",))
+    assert versions(ask("egg"), source, Rules(files=files)) == {"egg": "1.0"}
+
+
+def test_an_extra_of_what_only_a_direct_reference_brings() -> None:
+    url = "https://pypi.example/egg-5.0-py3-none-any.whl"
+    fly = says("egg-5.0-py3-none-any.whl", "hen; extra == 'fly'", provides_extra=("fly",))
+    source = stock(
+        (wheel("egg-5.0"), fly),
+        wheel("egg-1.0"),
+        wheel("hen-1.0"),
+        (wheel("fox-1.0"), says("fox-1.0-py3-none-any.whl", f"egg @ {url}")),
+        (wheel("owl-1.0"), says("owl-1.0-py3-none-any.whl", "egg[fly]")),
+    )
+    for lines in (("fox", "owl"), ("owl", "fox")):
+        found = versions(ask(*lines), source)
+        assert found == {"egg": "5.0", "fox": "1.0", "hen": "1.0", "owl": "1.0"}
+
+
+def test_hashes_are_asked_of_direct_references_too() -> None:
+    url = "https://pypi.example/egg-1.0-py3-none-any.whl"
+    required = Rules(files=FileRules(require_hashes=True))
+    causes = failure(ask(f"egg @ {url}"), stock(wheel("egg-1.0")), required).causes
+    assert "no hash is given for it, and others have one" in " ".join(causes)
+
+
+def test_a_source_distribution_of_another_project_is_refused() -> None:
+    foreign = says("hen-2.0.tar.gz", metadata_version="2.2")
+    source = stock(wheel("egg-1.0"), (sdist("egg-2.0"), foreign))
+    assert versions(ask("egg"), source) == {"egg": "1.0"}
+
+
+def test_a_requirement_that_cannot_be_read_is_none_where_nothing_has_its_name() -> None:
+    source = stock(
+        (wheel("egg-1.0"), says("egg-1.0-py3-none-any.whl", "go\x07od", "hen>=1,,<2")),
+        wheel("hen-3.0"),
+    )
+    assert versions(ask("egg"), source) == {"egg": "1.0", "hen": "3.0"}

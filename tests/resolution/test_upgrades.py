@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,17 @@ from upgrade_cases import UpgradeCase, find_upgrade_cases, upgrade_words
 
 from benchmarks.recorded_index import Server, read_index
 from distcycle import api
+from distcycle.cycles import find_components
 from distcycle.emitters.pins import PIN_EMITTERS
 from distcycle.judgement import Options as JudgementOptions
 from distcycle.metadata import Library, Options
+from distcycle.model import Snapshot
 from distcycle.plan import UpgradePlan
 from distcycle.policy import Policy
-from distcycle.resolution.upgrades import Upgrade
+from distcycle.resolution.nearest import find_nearest
+from distcycle.resolution.shelf import Shelf
+from distcycle.resolution.upgrades import Upgrade, loosen
+from distcycle.selection import Selection
 
 CASES = find_upgrade_cases()
 PAIRS = [(case, target) for case in CASES for target in case.targets]
@@ -90,3 +96,31 @@ def test_what_people_pinned_stays(server: Server, tmp_path: Path) -> None:
         (upgrade,), _ = api.find_upgrades(scope, library, Policy(), rules, resolved=facts)
     assert upgrade.changes is None
     assert upgrade.pinned == ("torch==2.0.0",)
+
+
+def test_a_search_that_is_cut_says_what_it_had(server: Server, tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == "sphinx-7.2.0")
+    path = tmp_path / "requirements.in"
+    path.write_text(case.requirements, encoding="utf-8")
+    with ways_of(upgrade_words(path, case.targets[0]), server.url, tmp_path) as (
+        library,
+        rules,
+        [(scope, _)],
+    ):
+        shelf_source = library.releases(index=scope.snapshot.index)
+        with shelf_source as source:
+            shelf = Shelf(replace(scope.snapshot, packages=()), scope.targets, source, rules)
+            selection = api.gather(scope, library)[0]
+            loose = loosen(selection, compiled=False, allow_pins=True)
+            names = [package.name for package in loose.packages]
+
+            def select(snapshot: Snapshot) -> Selection:
+                return api.gather(replace(scope, snapshot=snapshot), library)[0]
+
+            before = select(loose)
+            [loop] = find_components(before.edges, names, before.space.full, max_cycles=1)
+            nothing = find_nearest(loop, before, shelf, select, most_tried=2)
+            assert (nothing.found, nothing.exhausted, nothing.tried) == (None, False, 2)
+            some = find_nearest(loop, before, shelf, select, most_tried=8)
+            assert some.found is not None
+            assert not some.exhausted
