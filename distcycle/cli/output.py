@@ -121,6 +121,8 @@ def _wants_color(choice: str, stream: TextIO) -> bool:
 
 def spell_command(words: Sequence[str], options: argparse.Namespace) -> str:
     """The command that makes the same report again; where facts come from is left out."""
+    from distcycle.metadata.urls import without_credentials
+
     words = ["distcycle", *words]
     words += ["--since", options.since] if getattr(options, "since", None) else []
     words += ["--baseline", options.baseline] if options.baseline else []
@@ -142,7 +144,7 @@ def spell_command(words: Sequence[str], options: argparse.Namespace) -> str:
     words += _spell_resolution(options) if getattr(options, "resolve", False) else []
     words += ["--python", options.python] if options.python else []
     words += ["--max-cycles", str(options.max_cycles)] if options.max_cycles != 100 else []
-    return shlex.join(words)
+    return without_credentials(shlex.join(words))
 
 
 def _spell_resolution(options: argparse.Namespace) -> list[str]:
