@@ -573,8 +573,9 @@ class Report:
 
     @property
     def judged_nothing(self) -> bool:
-        """Whether there were packages, and nothing at all could be said of any."""
-        return self.summary.packages > 0 and self.summary.judged == 0
+        """Whether there were packages, or lines that could be none, and nothing is said of any."""
+        unread = any(finding.code == "unreadable-requirement" for finding in self.findings)
+        return (self.summary.packages > 0 or unread) and self.summary.judged == 0
 
 
 def describe_condition(condition: str) -> str:

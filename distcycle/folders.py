@@ -15,7 +15,7 @@ from distcycle.errors import MetadataError
 from distcycle.lines import find_lines
 from distcycle.metadata.sources import parse_build_system
 from distcycle.metadata.urls import is_url, local_path
-from distcycle.model import BuildSystem, Place, Snapshot, Unknown
+from distcycle.model import PROJECT_SOURCES, BuildSystem, Place, Snapshot, Unknown
 
 __all__ = ["read_folders", "read_own"]
 
@@ -79,7 +79,9 @@ def read_own(snapshot: Snapshot) -> Own | None:
     here = Path(os.path.dirname(snapshot.path))
     if snapshot.kind in {"environment", "wheelhouse"} or snapshot.path.startswith("<"):
         return None
-    if any(_is_here(package.url) for package in snapshot.packages if package.source in _FOLDERS):
+    if any(
+        _is_here(package.url) for package in snapshot.packages if package.source in PROJECT_SOURCES
+    ):
         return None
     path = os.path.join(here, _NAME) if here.name else _NAME
     data = _read(Path(path))
@@ -100,9 +102,6 @@ def read_own(snapshot: Snapshot) -> Own | None:
         build=_parse(data),
         place=Place(path=path, line=line),
     )
-
-
-_FOLDERS = frozenset(("directory", "editable", "virtual"))
 
 
 def _is_here(url: str | None) -> bool:

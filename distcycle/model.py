@@ -29,6 +29,7 @@ __all__ = [
     "Metadata",
     "Needs",
     "Origin",
+    "PROJECT_SOURCES",
     "Package",
     "Place",
     "Problem",
@@ -45,6 +46,8 @@ Origin = Literal["wheel", "sdist", "lock", "installed", "via", "policy"]
 SourceKind = Literal[
     "registry", "url", "vcs", "file", "directory", "editable", "virtual", "installed"
 ]
+PROJECT_SOURCES: frozenset[SourceKind] = frozenset(("directory", "editable", "virtual"))
+"""The sources that are a folder of the user's own, whose requirements people write."""
 ProblemCode = Literal["unreadable-requirement", "unreadable-metadata"]
 SyntaxKind = Literal["lines", "toml", "json", "none"]
 

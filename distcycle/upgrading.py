@@ -10,7 +10,7 @@ from packaging.utils import NormalizedName
 
 from distcycle.cycles import Component, find_components
 from distcycle.errors import DistcycleError, InputError
-from distcycle.model import Facts, Snapshot, Unknown
+from distcycle.model import PROJECT_SOURCES, Facts, Snapshot, Unknown
 from distcycle.plan import Pin, UpgradePlan
 from distcycle.policy import Policy
 from distcycle.scope import Scope
@@ -150,7 +150,7 @@ def _plan_upgrade(before: Selection, after: Selection) -> UpgradePlan:
     staying = [p for i, p in enumerate(after.snapshot.packages) if (i, "") not in gone]
     pins = []
     for package in sorted(staying, key=lambda p: (p.name, str(p.version))):
-        if package.source in {"virtual", "editable", "directory"}:
+        if package.source in PROJECT_SOURCES:
             continue
         files = {pair for file in package.artefacts or () for pair in file.hashes}
         hashes = package.hashes or tuple(sorted(files))

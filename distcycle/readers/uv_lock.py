@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
 from distcycle.errors import UnsupportedLockVersion
-from distcycle.model import Extra, Package, Requirement, Root, Snapshot
+from distcycle.model import PROJECT_SOURCES, Extra, Package, Requirement, Root, Snapshot
 from distcycle.readers import Document, decode_utf8
 from distcycle.readers.entries import Problems, read_markers, read_names, read_specifier
 from distcycle.readers.fields import Fields, parse_toml
@@ -37,8 +37,6 @@ from distcycle.readers.uv_manifest import (
 from distcycle.readers.uv_packages import Entries
 
 __all__ = ["read"]
-
-_LOCAL = {"directory", "editable", "virtual"}
 
 
 def read(document: Document) -> Snapshot:
@@ -124,7 +122,7 @@ def _member_indices(manifest: Fields, entries: Entries) -> list[int]:
     return [
         index
         for index, head in enumerate(entries.heads)
-        if (head.name in names if names else head.source in _LOCAL and head.url == ".")
+        if (head.name in names if names else head.source in PROJECT_SOURCES and head.url == ".")
     ]
 
 

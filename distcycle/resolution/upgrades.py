@@ -10,13 +10,12 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from distcycle.cycles import Component, find_components
-from distcycle.model import Extra, Package, Requirement, Snapshot
+from distcycle.model import PROJECT_SOURCES, Extra, Package, Requirement, Snapshot
 from distcycle.resolution.nearest import Found, Nearest, find_nearest
 from distcycle.resolution.shelf import Said, Shelf, View
 from distcycle.selection import Selection
 
 _PINS = frozenset(("==", "==="))
-_PROJECTS = frozenset(("virtual", "editable", "directory"))
 
 __all__ = ["Change", "Upgrade", "find_pins", "find_upgrades", "loosen"]
 
@@ -112,7 +111,7 @@ def _asked_for(selection: Selection) -> set[NormalizedName]:
 
 def _without_pins(package: Package) -> Package:
     """A package of the lock; where it is the project itself, without what people pinned."""
-    if package.source not in _PROJECTS or package.requirements is None:
+    if package.source not in PROJECT_SOURCES or package.requirements is None:
         return package
     return replace(package, requirements=tuple(map(_without_pin, package.requirements)))
 
@@ -130,7 +129,7 @@ def find_pins(selection: Selection) -> dict[NormalizedName, str]:
     """
     asked = [root.requirement for root, _ in selection.roots]
     for package in selection.snapshot.packages:
-        if package.source in _PROJECTS:
+        if package.source in PROJECT_SOURCES:
             asked += package.requirements or ()
     return {
         r.name: f"{r.name}{r.specifier}"
