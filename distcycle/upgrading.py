@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from packaging.utils import NormalizedName
 
-from distcycle.cycles import Component, find_components
+from distcycle.cycles import Component
 from distcycle.errors import DistcycleError, InputError
 from distcycle.model import PROJECT_SOURCES, Facts, Snapshot, Unknown
 from distcycle.plan import Pin, UpgradePlan
@@ -95,6 +95,7 @@ def _find_upgrades(
     Returns:
         One upgrade for each, and what is selected of the input as it was read, and after all.
     """
+    from distcycle.resolution.faults import find_loops
     from distcycle.resolution.shelf import Shelf
     from distcycle.resolution.upgrades import find_upgrades, loosen
 
@@ -108,9 +109,8 @@ def _find_upgrades(
         select = _selecting(scope, library, facts, shelf)
         read = select(snapshot)
         before = select(loosen(read, compiled=compiled, allow_pins=allow_pins))
-        names = [package.name for package in snapshot.packages]
-        loops = find_components(before.edges, names, before.space.full, max_cycles=1)
-        upgrades, after = find_upgrades(before, choose(before, loops), shelf, select)
+        loops = choose(before, find_loops(before))
+        upgrades, after = find_upgrades(before, loops, shelf, select)
     return upgrades, (read, after)
 
 
@@ -197,12 +197,13 @@ def look_for_fix(
 
 
 def _only(kind: str, members: tuple[NormalizedName, ...]) -> Callable[..., list[Component]]:
+    from distcycle.resolution.faults import names_of
+
     def choose(selection: Selection, loops: list[Component]) -> list[Component]:
-        packages = selection.snapshot.packages
         return [
             loop
             for loop in loops
-            if loop.kind == kind and {packages[i].name for i in loop.packages} <= set(members)
+            if loop.kind == kind and names_of(loop, selection) <= set(members)
         ]
 
     return choose

@@ -76,7 +76,7 @@ def settle_options(options: argparse.Namespace) -> tuple[Policy, list[Setting]]:
     return policy, settings
 
 
-_ONLY_RESOLVED = (*("constraint", "pre", "only-binary", "no-binary", "exclude-newer", "prefer"),)
+_ONLY_RESOLVED = ("constraint", "pre", "only-binary", "no-binary", "exclude-newer", "prefer")
 
 
 def _refuse_idle(given: set[str]) -> None:
@@ -110,6 +110,7 @@ def make_judgement(options: argparse.Namespace, policy: Policy) -> Options:
 def find_emitter(options: argparse.Namespace) -> Emitter | None:
     """Find what writes for the tool that is named; None when none is."""
     from distcycle.emitters import EMITTERS
+    from distcycle.emitters.pins import PIN_EMITTERS
 
     if options.emit is None:
         if options.check or options.output:
@@ -117,7 +118,7 @@ def find_emitter(options: argparse.Namespace) -> Emitter | None:
         return None
     if options.emit == "patch":
         return None
-    if options.emit in {"requirements", "constraints", "poetry"}:
+    if options.emit in PIN_EMITTERS.keys() - EMITTERS.keys():
         raise InputError(f"--emit {options.emit} goes with --upgrade")
     if options.emit not in EMITTERS:
         hint = hint_nearest(options.emit, EMITTERS)
@@ -234,9 +235,8 @@ def find_ways(
     from distcycle import api
 
     if not (options.resolve or getattr(options, "upgrade", False)):
-        idle = ("constraint", "pre", "only_binary", "no_binary", "exclude_newer")
-        given = {name.replace("_", "-") for name in idle if getattr(options, name)}
-        _refuse_idle(given | ({"prefer"} if options.prefer != "highest" else set()))
+        values = ((name, getattr(options, name.replace("-", "_"))) for name in _ONLY_RESOLVED)
+        _refuse_idle({name for name, value in values if value and value != "highest"})
     scope, rules = make_resolvable(snapshot, options, make_request(options))
     if rules is None:
         yield scope, None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from distcycle.cycles import Component, find_components
@@ -14,7 +15,7 @@ from distcycle.model import Package, Requirement
 from distcycle.resolution.changeable import Changeable, Cost, Variable
 from distcycle.selection import Edge, Node, Selection, Unmet
 
-__all__ = ["Goal", "Judgement", "Option"]
+__all__ = ["Goal", "Judgement", "Option", "find_loops", "names_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +50,19 @@ class Goal:
     """
 
     def __init__(self, component: Component, selection: Selection) -> None:
-        packages = selection.snapshot.packages
         self.members = frozenset(component.packages)
         self.known_faults = {_key_of(unmet, selection) for unmet in selection.unmet}
         self._kind = component.kind
         self._known_loops = {
-            (loop.kind, _names(loop, packages))
+            names_of(loop, selection)
             for loop in find_loops(selection)
-            if loop.packages != component.packages
+            if loop.kind == component.kind and loop.packages != component.packages
         }
 
     def forbids(self, component: Component, selection: Selection) -> bool:
         """Whether a loop must not be."""
-        names = _names(component, selection.snapshot.packages)
-        return component.kind == self._kind and (component.kind, names) not in self._known_loops
+        is_known = names_of(component, selection) in self._known_loops
+        return component.kind == self._kind and not is_known
 
 
 class Judgement:
@@ -305,8 +305,9 @@ def find_loops(selection: Selection) -> list[Component]:
     return find_components(selection.edges, names, selection.space.full, max_cycles=1)
 
 
-def _names(component: Component, packages: Sequence[Package]) -> frozenset[str]:
-    return frozenset(packages[i].name for i in component.packages)
+def names_of(component: Component, selection: Selection) -> frozenset[NormalizedName]:
+    """The projects of a loop."""
+    return frozenset(selection.snapshot.packages[i].name for i in component.packages)
 
 
 def _key_of(unmet: Unmet, selection: Selection) -> tuple[object, ...]:

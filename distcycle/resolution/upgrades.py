@@ -9,8 +9,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from distcycle.cycles import Component, find_components
+from distcycle.cycles import Component
 from distcycle.model import PROJECT_SOURCES, Extra, Package, Requirement, Snapshot
+from distcycle.resolution.faults import find_loops, names_of
 from distcycle.resolution.nearest import Found, Nearest, find_nearest
 from distcycle.resolution.shelf import Said, Shelf, View
 from distcycle.selection import Selection
@@ -99,9 +100,7 @@ def _asked_for(selection: Selection) -> set[NormalizedName]:
     for edge in selection.edges:
         if edge.judged and edge.source[0] != edge.target:
             required.setdefault(edge.target, set()).add(edge.source[0])
-    names = [package.name for package in packages]
-    loops = find_components(selection.edges, names, selection.space.full, max_cycles=1)
-    inside = {i: set(loop.packages) for loop in loops for i in loop.packages}
+    inside = {i: set(loop.packages) for loop in find_loops(selection) for i in loop.packages}
     return {
         package.name
         for i, package in enumerate(packages)
@@ -161,7 +160,7 @@ def find_upgrades(
     upgrades = []
     current = selection
     for loop in loops:
-        names = _names(loop, selection)
+        names = tuple(sorted(names_of(loop, selection)))
         component = _find_again(loop.kind, names, current)
         if component is None:
             gone = Upgrade(kind=loop.kind, packages=names, changes=(), ranges={}, is_gone=True)
@@ -177,24 +176,17 @@ def find_upgrades(
 def _find_again(
     kind: str, names: Sequence[NormalizedName], selection: Selection
 ) -> Component | None:
-    everything = [package.name for package in selection.snapshot.packages]
-    found = find_components(selection.edges, everything, selection.space.full, max_cycles=1)
-    for component in found:
-        if component.kind == kind and not set(names).isdisjoint(_names(component, selection)):
+    for component in find_loops(selection):
+        if component.kind == kind and not names_of(component, selection).isdisjoint(names):
             return component
     return None
-
-
-def _names(component: Component, selection: Selection) -> tuple[NormalizedName, ...]:
-    packages = selection.snapshot.packages
-    return tuple(sorted({packages[i].name for i in component.packages}))
 
 
 # Telling -----------------------------------------------------------------------------------------
 
 
 def _describe(component: Component, before: Selection, nearest: Nearest, shelf: Shelf) -> Upgrade:
-    names = _names(component, before)
+    names = tuple(sorted(names_of(component, before)))
     found = nearest.found
     if found is None:
         pinned = find_pins(before)
