@@ -183,7 +183,7 @@ class Library:
         return files.versions(project)
 
     def releases(self, *, index: IndexOptions) -> Releases:
-        """What is released, for a resolution; close it, or use it as a context manager.
+        """What is released, for a resolution; to be used as a context manager.
 
         Args:
             index: What the input itself says about where files are.

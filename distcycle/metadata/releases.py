@@ -48,11 +48,8 @@ class Releases:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # Nothing more is begun; what has begun is waited for, unless something went wrong.
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
-
-    def close(self) -> None:
-        """Begin nothing more ahead, and wait for what has begun."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
 
     def versions(self, project: NormalizedName) -> tuple[Version, ...] | Unknown:
         """The versions of a project, newest first, or why none is known."""
