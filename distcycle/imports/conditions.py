@@ -1,0 +1,262 @@
+"""What the tests and handlers in a module's source say about when a statement runs."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+__all__ = [
+    "TestKind",
+    "catches_import_errors",
+    "evaluate",
+    "evaluate_text",
+    "judge_test",
+    "suppresses_import_errors",
+]
+
+TestKind = Literal["type-checking", "main", "platform", "version", "conditional"]
+
+_IMPORT_ERRORS = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
+_PLATFORM = frozenset(
+    (("sys", "platform"), ("os", "name"), ("sys", "implementation"), ("platform", ""))
+)
+_VERSION = frozenset((("sys", "version_info"), ("sys", "hexversion"), ("sys", "version")))
+_MAKES_NAMES = ("TYPE_CHECKING", "MYPY")
+
+
+def judge_test(
+    test: ast.expr, aliases: Collection[str] = ()
+) -> tuple[TestKind, bool | None] | bool | None:
+    """Say what a test depends on.
+
+    Args:
+        test: The test of an ``if``.
+        aliases: Other names of ``TYPE_CHECKING`` in the module.
+
+    Returns:
+        True or False where the test is constant when a program runs. Else what kind it is, and for
+        ``type-checking`` the value that type checkers see.
+    """
+    constant = constant_of(test)
+    if constant is not None:
+        return constant
+    checking = _value_when_checking(test, aliases)
+    if checking is not None:
+        return "type-checking", checking
+    return _kind_of(test), None
+
+
+def constant_of(test: ast.expr) -> bool | None:
+    """The value of a test without any name in it, as the compiler folds it; None for others."""
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
+    if isinstance(test, ast.Name) and test.id == "__debug__":
+        return True
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        value = constant_of(test.operand)
+        return None if value is None else not value
+    return None
+
+
+def _value_when_checking(test: ast.expr, aliases: Collection[str]) -> bool | None:
+    """What a test comes to under a type checker, where it is the opposite when a program runs."""
+    if isinstance(test, ast.Name):
+        return True if test.id in _MAKES_NAMES or test.id in aliases else None
+    if isinstance(test, ast.Attribute):
+        return True if test.attr == "TYPE_CHECKING" else None
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        value = _value_when_checking(test.operand, aliases)
+        return None if value is None else not value
+    if isinstance(test, ast.BoolOp):
+        values = [_value_when_checking(each, aliases) for each in test.values]
+        # `TYPE_CHECKING and x` is false when a program runs, whatever x is; so `x or not ...`.
+        decisive = isinstance(test.op, ast.And)
+        if decisive in values or all(value is not None for value in values):
+            return decisive if decisive in values else not decisive
+    return None
+
+
+def _kind_of(test: ast.expr) -> TestKind:
+    found: TestKind = "conditional"
+    for node in ast.walk(test):
+        if isinstance(node, ast.Name) and node.id == "__name__":
+            return "main"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            pair = (node.value.id, node.attr)
+            if pair in _VERSION:
+                found = "version"
+            elif pair in _PLATFORM or node.value.id == "platform":
+                return "platform"
+    return found
+
+
+def catches_import_errors(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler is for the errors of an import that fails."""
+    return handler.type is None or _names_import_errors(handler.type)
+
+
+def _names_import_errors(errors: ast.expr) -> bool:
+    each = errors.elts if isinstance(errors, ast.Tuple) else [errors]
+    return any(_last_name(error) in _IMPORT_ERRORS for error in each)
+
+
+def suppresses_import_errors(manager: ast.expr) -> bool:
+    """Whether a context manager is ``contextlib.suppress`` of an import's errors."""
+    if not isinstance(manager, ast.Call) or _last_name(manager.func) != "suppress":
+        return False
+    return any(_names_import_errors(error) for error in manager.args)
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+# On a target --------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4096)
+def _parse(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def evaluate_text(text: str, environment: Mapping[str, str]) -> bool | None:
+    """Evaluate a record's condition; see :func:`evaluate`."""
+    test = _parse(text)
+    return None if test is None else evaluate(test, environment)
+
+
+def evaluate(test: ast.expr, environment: Mapping[str, str]) -> bool | None:
+    """Evaluate a test for a target, as far as its marker variables decide it.
+
+    Args:
+        test: The test.
+        environment: The target's marker variables (PEP 508).
+
+    Returns:
+        Its value, or None when something else decides.
+    """
+    constant = constant_of(test)
+    if constant is not None:
+        return constant
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        value = evaluate(test.operand, environment)
+        return None if value is None else not value
+    if isinstance(test, ast.BoolOp):
+        values = [evaluate(each, environment) for each in test.values]
+        decisive = isinstance(test.op, ast.Or)
+        if decisive in values:
+            return decisive
+        return None if None in values else not decisive
+    if isinstance(test, ast.Call):
+        return _evaluate_startswith(test, environment)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        left, right = (_value_of(node, environment) for node in (test.left, test.comparators[0]))
+        return _compare(test.ops[0], left, right)
+    return None
+
+
+def _evaluate_startswith(call: ast.Call, environment: Mapping[str, str]) -> bool | None:
+    """``sys.platform.startswith("linux")``, the way the manual recommends."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr != "startswith":
+        return None
+    if len(call.args) != 1 or call.keywords:
+        return None
+    value, start = (_value_of(node, environment) for node in (function.value, call.args[0]))
+    if not isinstance(value, str) or not isinstance(start, str | tuple):
+        return None
+    return value.startswith(start)
+
+
+def _value_of(node: ast.expr, environment: Mapping[str, str]) -> object:
+    """What an operand is on the target; None when that cannot be known."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        pass
+    if isinstance(node, ast.Subscript):
+        whole = _value_of(node.value, environment)
+        if not isinstance(whole, tuple):
+            return None
+        if isinstance(node.slice, ast.Slice):
+            upper = node.slice.upper
+            plain = node.slice.lower is None and node.slice.step is None
+            if plain and isinstance(upper, ast.Constant) and isinstance(upper.value, int):
+                return whole[: upper.value]
+            return None
+        at = _value_of(node.slice, environment)
+        return whole[at] if isinstance(at, int) and 0 <= at < len(whole) else None
+    name = _dotted(node)
+    if name == "sys.version_info":
+        return _version_info(environment)
+    if name.startswith("sys.version_info."):
+        part = {"major": 0, "minor": 1}.get(name.rpartition(".")[2])
+        version = _version_info(environment)
+        return version[part] if part is not None and version else None
+    variable = _VARIABLES.get(name)
+    return None if variable is None else environment.get(variable)
+
+
+_VARIABLES = {
+    "sys.platform": "sys_platform",
+    "os.name": "os_name",
+    "sys.implementation.name": "implementation_name",
+    "platform.system()": "platform_system",
+    "platform.machine()": "platform_machine",
+    "platform.python_implementation()": "platform_python_implementation",
+}
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Call) and not node.args and not node.keywords:
+        return f"{_dotted(node.func)}()"
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _version_info(environment: Mapping[str, str]) -> tuple[int, ...] | None:
+    """Major and minor; what follows is not known of a target, and decides hardly ever."""
+    parts = environment.get("python_version", "").split(".")
+    return tuple(map(int, parts)) if len(parts) == 2 and all(map(str.isdigit, parts)) else None
+
+
+def _compare(operator: ast.cmpop, left: object, right: object) -> bool | None:
+    if left is None or right is None:
+        return None
+    if isinstance(operator, ast.Eq):
+        return left == right
+    if isinstance(operator, ast.NotEq):
+        return left != right
+    if isinstance(operator, ast.In | ast.NotIn):
+        if not isinstance(right, tuple | list | set | str) or not isinstance(left, str):
+            return None
+        return (left in right) is isinstance(operator, ast.In)
+    return _order(operator, left, right)
+
+
+def _order(operator: ast.cmpop, left: object, right: object) -> bool | None:
+    """Compare versions; both are cut to what is known of the target's, major and minor."""
+    if not isinstance(left, tuple) or not isinstance(right, tuple):
+        if not isinstance(left, int) or not isinstance(right, int):
+            return None
+        left, right = (left,), (right,)
+    if not all(isinstance(part, int) for part in (*left, *right)):
+        return None
+    if len(right) > 2 and left == right[:2]:
+        return None
+    # The interpreter's own tuple is longer than (3, 12), and so is greater than it.
+    if isinstance(operator, ast.Lt):
+        return left < right
+    if isinstance(operator, ast.GtE):
+        return left >= right
+    if isinstance(operator, ast.Gt):
+        return left >= right if len(right) <= 2 and len(left) > 1 else left > right
+    return left < right if len(right) <= 2 and len(left) > 1 else left <= right
