@@ -1,4 +1,4 @@
-"""What a run says: codes, severities, findings, components and the report.
+"""What a run says: findings, components and the report.
 
 A report holds plain text and numbers only, so that every reporter, and a report read back from
 JSON, shows the same thing.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+
+from distcycle.codes import CODES, Code, Severity
 
 __all__ = [
     "CODES",
@@ -17,6 +18,7 @@ __all__ = [
     "Component",
     "Cycle",
     "Edge",
+    "Evidence",
     "Finding",
     "Input",
     "Member",
@@ -26,243 +28,13 @@ __all__ = [
     "Report",
     "Rule",
     "Severity",
+    "Site",
     "Summary",
     "TargetRow",
     "Variant",
     "abbreviate_targets",
     "describe_condition",
 ]
-
-
-class Severity(str, Enum):
-    """How much a finding weighs: ``deny`` fails the run."""
-
-    ALLOW = "allow"
-    WARN = "warn"
-    DENY = "deny"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A stable kind of finding.
-
-    Attributes:
-        name: Kebab-case, never reused.
-        meaning: What it says, in one line.
-        severity: What it weighs when neither policy nor flag says otherwise.
-        advice: What to do about it.
-        example: The least that causes it, in one or two sentences.
-        see: What says more, by name: pages of the documentation, and specifications.
-    """
-
-    name: str
-    meaning: str
-    severity: Severity
-    advice: str
-    example: str = ""
-    see: tuple[str, ...] = ()
-
-    def explain(self) -> tuple[str, ...]:
-        """What it says, the least that causes it, what to do, and what says more; a line each."""
-        lines = [self.meaning]
-        lines += [f"Example: {self.example}"] if self.example else []
-        lines += [f"What to do: {self.advice}"]
-        lines += [f"See: {', '.join(self.see)}"] if self.see else []
-        return tuple(lines)
-
-
-_A, _W, _D = Severity.ALLOW, Severity.WARN, Severity.DENY
-
-CODES: Mapping[str, Code] = {
-    code.name: code
-    for code in (
-        Code(
-            "wheel-cycle",
-            "Distributions require each other with no extra involved.",
-            _D,
-            "Choose versions without the loop, cut one edge, or build the members as one group.",
-            "torch 2.0.0 requires triton==2.0.0 on Linux, and triton 2.0.0 requires torch.",
-            ("docs/policy.md", "docs/remedies.md", "docs/bazel.md"),
-        ),
-        Code(
-            "extra-cycle",
-            "Distributions require each other, but only through a requested extra.",
-            _W,
-            "Do without the extra, or build the members as one group where extras are flattened.",
-            "The project asks for fsspec[s3]; fsspec[s3] requires s3fs, and s3fs requires fsspec.",
-            ("docs/policy.md", "docs/bazel.md"),
-        ),
-        Code(
-            "self-cycle",
-            "A distribution requires itself.",
-            _W,
-            "Report it to the project; installers ignore the requirement.",
-            "egg 1.0 says Requires-Dist: egg.",
-            ("docs/remedies.md",),
-        ),
-        Code(
-            "build-cycle",
-            "Build requirements form a loop, so that not everything can be built from source.",
-            _D,
-            "Take the packages that are named as wheels to begin with, then build the rest.",
-            "hen's pyproject.toml says requires = ['egg'], and egg's says requires = ['hen'].",
-            ("docs/build.md", "PEP 517", "PEP 518"),
-        ),
-        Code(
-            "lock-edge-missing",
-            "The wheel of a target declares an edge that the lock lacks.",
-            _W,
-            "Lock for that target alone, or restore the edge with the lock tool's override.",
-            "The lock was made from torch's macOS wheel, which does not require triton; "
-            "its Linux wheel does.",
-            ("docs/remedies.md",),
-        ),
-        Code(
-            "wheels-disagree",
-            "Wheels of one version declare different requirements.",
-            _W,
-            "Judge each target by its own wheel, as is done here; a cross-platform lock cannot.",
-            "torch 2.0.0 requires triton in its Linux wheel, and not in its macOS wheel.",
-            ("docs/targets.md",),
-        ),
-        Code(
-            "edges-unknown",
-            "A package's requirements could not be had, so loops through it would not be seen.",
-            _W,
-            "Follow the reason given: allow network access, or give a bundle or a wheel directory.",
-            "The lock pins egg 1.0, which has a source distribution only, and its "
-            "metadata says that its requirements are dynamic.",
-            ("PEP 643", "PEP 658"),
-        ),
-        Code(
-            "missing-package",
-            "A live requirement that no package of the input meets.",
-            _D,
-            "Lock again, or add the package; the details say how it is reached, and what your "
-            "tool needs.",
-            "hen 1.0 requires egg, and the lock has no egg.",
-            ("PEP 508",),
-        ),
-        Code(
-            "version-conflict",
-            "The package that stands is outside the specifier.",
-            _D,
-            "Lock again, or choose a version that every requirement admits.",
-            "hen 1.0 requires egg>=2, and the lock pins egg 1.0; or it pins egg 1.0 and egg 2.0 "
-            "for one target.",
-            ("PEP 440",),
-        ),
-        Code(
-            "no-wheel-for-target",
-            "Nothing installable exists for a target: no wheel fits and there is no source.",
-            _W,
-            "Limit the requirement by a marker, or do not build for that target.",
-            "egg 1.0 has a wheel for Linux only and no source distribution, and macOS is judged.",
-            ("docs/targets.md", "PEP 425"),
-        ),
-        Code(
-            "requires-python",
-            "What would fit a target is not for its Python.",
-            _W,
-            "Limit the requirement by a marker, or do not build for that Python.",
-            "egg 1.0 says Requires-Python: >=3.10, and Python 3.9 is judged.",
-            ("docs/targets.md", "PEP 345"),
-        ),
-        Code(
-            "cut-ineffective",
-            "A cut of the policy opens no loop.",
-            _W,
-            "Take the cut out of the policy, or add the cuts that it needs beside it.",
-            "A [[cut]] takes out egg -> hen, while egg[all] -> hen keeps the loop closed.",
-            ("docs/policy.md",),
-        ),
-        Code(
-            "cut-loses-bound",
-            "A cut of the policy drops a version bound that nothing else holds.",
-            _W,
-            "Hold the bound elsewhere, such as in the project's own requirements or constraints.",
-            "A [[cut]] takes out triton -> torch>=2, and nothing else requires torch at "
-            "that version.",
-            ("docs/policy.md",),
-        ),
-        Code(
-            "group-incomplete",
-            "A loop is held by no declared group as a whole, so that the build fails.",
-            _D,
-            "Add the members that are named; 'distcycle lint bazel --fix' does.",
-            "The loop is egg -> hen -> chick -> egg, and the group names egg and hen.",
-            ("docs/bazel.md",),
-        ),
-        Code(
-            "group-excess",
-            "A declared group names a package that is not in its loop.",
-            _D,
-            "Take it out of the group: whoever depends on one member gets all.",
-            "The loop is egg -> hen -> egg, and the group names stone as well.",
-            ("docs/bazel.md",),
-        ),
-        Code(
-            "group-overlap",
-            "Declared groups have a package in common, or one has it twice.",
-            _D,
-            "Name each package once; groups whose loops meet are one group.",
-            "One group names egg and hen, another names hen and chick.",
-            ("docs/bazel.md",),
-        ),
-        Code(
-            "group-absent",
-            "A declared group names a package that the lock does not have.",
-            _D,
-            "Take the name out of the group, or correct it.",
-            "The group names egg, and the lock pins eggs.",
-            ("docs/bazel.md",),
-        ),
-        Code(
-            "unused-waiver",
-            "A waiver matches nothing, or names a package that is not in the input.",
-            _W,
-            "Take the waiver, or the name, out of the policy.",
-            "A [[waive]] names egg and hen, and an upgrade has opened their loop.",
-            ("docs/policy.md",),
-        ),
-        Code(
-            "unused-rule",
-            "A cut, group or denial of the policy matches nothing.",
-            _W,
-            "Take the rule out of the policy.",
-            "A [[cut]] takes out egg -> hen, and egg no longer requires hen.",
-            ("docs/policy.md",),
-        ),
-        Code(
-            "expired-waiver",
-            "A waiver is past its date and no longer accepts anything.",
-            _D,
-            "Mend what was waived, or decide again and set a new date.",
-            "A [[waive]] says until = 2026-01-31, and it is February.",
-            ("docs/policy.md",),
-        ),
-        Code(
-            "unreadable-requirement",
-            "One requirement could not be read; the rest was judged.",
-            _W,
-            "Report it to whoever wrote it; the edge is kept, unconditionally if need be.",
-            "A wheel says Requires-Dist: hen>=1,,<2.",
-            ("PEP 508",),
-        ),
-        Code(
-            "unreadable-metadata",
-            "One entry or METADATA file could not be read; the rest was judged.",
-            _W,
-            "Report it to whoever wrote it, or install the distribution again.",
-            "The lock has a package without a version, or an installed distribution has "
-            "no METADATA.",
-            ("PEP 566",),
-        ),
-    )
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,6 +113,60 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """One place where a module imports something.
+
+    Attributes:
+        module: The module that imports.
+        path: Its file.
+        line: Where in it, counted from 1.
+        text: The import, in one line.
+        kind: When it runs: ``static``, ``lazy``, ``type-checking``, ``main`` or ``dead``.
+        modifiers: What else decides on that, such as ``guarded``.
+        scope: The functions and classes it stands in, joined by dots; ``""`` for the module.
+        condition: The tests it stands under; ``""`` for none.
+    """
+
+    module: str
+    path: str
+    line: int
+    text: str
+    kind: str
+    modifiers: tuple[str, ...] = ()
+    scope: str = ""
+    condition: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What the modules of one package say about cutting its edge to another.
+
+    Attributes:
+        source: The project that requires.
+        target: The project that is required.
+        verdict: ``safe``, ``safe-partly``, ``safe-if-co-installed``, ``unsafe`` or ``unknown``.
+        reason: Why, in one line.
+        read_from: What was read; ``""`` when nothing could be.
+        files: How many files of the source may import anything.
+        sites: Where they import the target, by file and line.
+        failing: The modules of the source that cannot be imported without the target.
+        path: The first way from what is imported to the import that fails, a line for each step.
+        notes: What else is to be known, such as imports whose name is computed.
+    """
+
+    source: str
+    target: str
+    verdict: str
+    reason: str
+    read_from: str = ""
+    files: int = 0
+    sites: tuple[Site, ...] = ()
+    failing: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cycle:
     """One elementary loop: its nodes in canonical rotation, and the edges of each hop.
 
@@ -387,6 +213,7 @@ class Component:
             were found, those that cost least first.
         breakers_exact: Whether no smaller set exists.
         accepted_by: The rule that accepts or contains it wholly; None for none.
+        evidence: What imports say about cutting its edges, where that was asked for.
     """
 
     id: str
@@ -404,6 +231,7 @@ class Component:
     breakers: tuple[tuple[tuple[str, str], ...], ...] = ()
     breakers_exact: bool = True
     accepted_by: Rule | None = None
+    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from distcycle.imports.extraction import extract
+from distcycle.imports.graph import ImportEdge, ImportGraph, Tree, join
 from distcycle.imports.modules import Module, find_modules
 from distcycle.imports.records import FileImports, ImportRecord
 
-__all__ = ["FileImports", "ImportRecord", "Module", "extract", "find_modules"]
+__all__ = [
+    "FileImports",
+    "ImportEdge",
+    "ImportGraph",
+    "ImportRecord",
+    "Module",
+    "Tree",
+    "extract",
+    "find_modules",
+    "join",
+]

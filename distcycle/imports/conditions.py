@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Literal
 
 __all__ = [
@@ -142,24 +143,21 @@ def evaluate(test: ast.expr, environment: Mapping[str, str]) -> bool | None:
     Returns:
         Its value, or None when something else decides.
     """
-    constant = constant_of(test)
-    if constant is not None:
-        return constant
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+    value = constant_of(test)
+    if value is None and isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         value = evaluate(test.operand, environment)
-        return None if value is None else not value
-    if isinstance(test, ast.BoolOp):
+        value = None if value is None else not value
+    elif isinstance(test, ast.BoolOp):
         values = [evaluate(each, environment) for each in test.values]
         decisive = isinstance(test.op, ast.Or)
-        if decisive in values:
-            return decisive
-        return None if None in values else not decisive
-    if isinstance(test, ast.Call):
-        return _evaluate_startswith(test, environment)
-    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        undecided = None if None in values else not decisive
+        value = decisive if decisive in values else undecided
+    elif isinstance(test, ast.Call):
+        value = _evaluate_startswith(test, environment)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
         left, right = (_value_of(node, environment) for node in (test.left, test.comparators[0]))
-        return _compare(test.ops[0], left, right)
-    return None
+        value = _compare(test.ops[0], left, right)
+    return value
 
 
 def _evaluate_startswith(call: ast.Call, environment: Mapping[str, str]) -> bool | None:
@@ -177,31 +175,31 @@ def _evaluate_startswith(call: ast.Call, environment: Mapping[str, str]) -> bool
 
 def _value_of(node: ast.expr, environment: Mapping[str, str]) -> object:
     """What an operand is on the target; None when that cannot be known."""
-    try:
+    with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        pass
-    if isinstance(node, ast.Subscript):
-        whole = _value_of(node.value, environment)
-        if not isinstance(whole, tuple):
-            return None
-        if isinstance(node.slice, ast.Slice):
-            upper = node.slice.upper
-            plain = node.slice.lower is None and node.slice.step is None
-            if plain and isinstance(upper, ast.Constant) and isinstance(upper.value, int):
-                return whole[: upper.value]
-            return None
-        at = _value_of(node.slice, environment)
-        return whole[at] if isinstance(at, int) and 0 <= at < len(whole) else None
     name = _dotted(node)
-    if name == "sys.version_info":
-        return _version_info(environment)
-    if name.startswith("sys.version_info."):
-        part = {"major": 0, "minor": 1}.get(name.rpartition(".")[2])
-        version = _version_info(environment)
-        return version[part] if part is not None and version else None
-    variable = _VARIABLES.get(name)
-    return None if variable is None else environment.get(variable)
+    if name in _VARIABLES:
+        return environment.get(_VARIABLES[name])
+    version = _version_info(environment)
+    if version is None:
+        return None
+    if isinstance(node, ast.Subscript) and _dotted(node.value) == "sys.version_info":
+        return _part_of(version, node.slice)
+    return {
+        "sys.version_info": version,
+        "sys.version_info.major": version[0],
+        "sys.version_info.minor": version[1],
+    }.get(name)
+
+
+def _part_of(version: tuple[int, int], index: ast.expr) -> object:
+    """``sys.version_info[0]`` and ``sys.version_info[:2]``."""
+    if isinstance(index, ast.Slice):
+        end = index.upper.value if isinstance(index.upper, ast.Constant) else None
+        plain = index.lower is None and index.step is None
+        return version[:end] if plain and isinstance(end, int) and end in {1, 2} else None
+    at = index.value if isinstance(index, ast.Constant) else None
+    return version[at] if isinstance(at, int) and at in {0, 1} else None
 
 
 _VARIABLES = {
@@ -222,41 +220,41 @@ def _dotted(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _version_info(environment: Mapping[str, str]) -> tuple[int, ...] | None:
+def _version_info(environment: Mapping[str, str]) -> tuple[int, int] | None:
     """Major and minor; what follows is not known of a target, and decides hardly ever."""
     parts = environment.get("python_version", "").split(".")
-    return tuple(map(int, parts)) if len(parts) == 2 and all(map(str.isdigit, parts)) else None
+    if len(parts) != 2 or not all(map(str.isdecimal, parts)):
+        return None
+    return int(parts[0]), int(parts[1])
 
 
 def _compare(operator: ast.cmpop, left: object, right: object) -> bool | None:
     if left is None or right is None:
         return None
-    if isinstance(operator, ast.Eq):
-        return left == right
-    if isinstance(operator, ast.NotEq):
-        return left != right
+    if isinstance(operator, ast.Eq | ast.NotEq):
+        return (left == right) is isinstance(operator, ast.Eq)
     if isinstance(operator, ast.In | ast.NotIn):
         if not isinstance(right, tuple | list | set | str) or not isinstance(left, str):
             return None
         return (left in right) is isinstance(operator, ast.In)
-    return _order(operator, left, right)
+    return _order(operator, _version(left), _version(right))
 
 
-def _order(operator: ast.cmpop, left: object, right: object) -> bool | None:
-    """Compare versions; both are cut to what is known of the target's, major and minor."""
-    if not isinstance(left, tuple) or not isinstance(right, tuple):
-        if not isinstance(left, int) or not isinstance(right, int):
-            return None
-        left, right = (left,), (right,)
-    if not all(isinstance(part, int) for part in (*left, *right)):
+def _version(value: object) -> tuple[int, ...] | None:
+    """An operand as a version; a lone number is one with a single part."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return parts if all(isinstance(part, int) for part in parts) else None
+
+
+def _order(
+    operator: ast.cmpop, left: tuple[int, ...] | None, right: tuple[int, ...] | None
+) -> bool | None:
+    """Compare versions, of which only major and minor are known for the target."""
+    if left is None or right is None or (len(right) > 2 and left == right[:2]):
         return None
-    if len(right) > 2 and left == right[:2]:
-        return None
-    # The interpreter's own tuple is longer than (3, 12), and so is greater than it.
-    if isinstance(operator, ast.Lt):
-        return left < right
-    if isinstance(operator, ast.GtE):
-        return left >= right
-    if isinstance(operator, ast.Gt):
-        return left >= right if len(right) <= 2 and len(left) > 1 else left > right
-    return left < right if len(right) <= 2 and len(left) > 1 else left <= right
+    # The interpreter's own tuple has five parts, so that it is greater than an equal (3, 12).
+    longer = len(left) > 1 and len(right) <= 2
+    if isinstance(operator, ast.Lt | ast.GtE):
+        return (left < right) is isinstance(operator, ast.Lt)
+    greater = left >= right if longer else left > right
+    return greater is isinstance(operator, ast.Gt)

@@ -1,9 +1,9 @@
-"""What was fetched before: METADATA for ever, project pages until they are to be asked for again.
+"""What was fetched or read before: METADATA for ever, project pages until they are old.
 
 METADATA, and what a source distribution needs to be built, is kept under the artefact's sha256. One
 that came from where the input's own text points is kept apart under the host that sent it: else a
 lock that names a hostile host beside the hash of a well-known wheel could plant that wheel's
-METADATA for every later run.
+METADATA for every later run. The imports of modules are kept under the digests of their files.
 
 Entries are written to a temporary name and then moved, so two processes never see half of one.
 """
@@ -92,6 +92,14 @@ class Cache:
         text = json.dumps(dump_listing(listing), separators=(",", ":"))
         self._write(_page_key(key), text.encode())
 
+    def load_imports(self, key: str) -> bytes | None:
+        """Look up what was read of a distribution's modules."""
+        return self._read(_imports_key(key))
+
+    def store_imports(self, key: str, content: bytes) -> None:
+        """Keep what was read of a distribution's modules."""
+        self._write(_imports_key(key), content)
+
     def _read(self, key: str) -> bytes | None:
         if self._folder is None:
             return None
@@ -130,3 +138,8 @@ def _metadata_key(sha256: str, origin: str, kind: str) -> str:
 def _page_key(key: str) -> str:
     name = hashlib.sha256(key.encode()).hexdigest()
     return f"pages/{name[:2]}/{name}"
+
+
+def _imports_key(key: str) -> str:
+    name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"imports/{name[:2]}/{name}"

@@ -102,10 +102,22 @@ class Wheel:
         path = f"{self.info}/{name}"
         if not self.has(name):
             raise self.error(f"no {path} in it")
+        return self.read_member(path, _TEXT_LIMIT_BYTES)
+
+    def read_member(self, path: str, limit_bytes: int) -> bytes:
+        """Any of its members.
+
+        Args:
+            path: Its path in the archive.
+            limit_bytes: How large it may be, whatever the archive's directory says.
+
+        Raises:
+            InputError: It is damaged or larger.
+        """
         with naming(self.path), _hostile(path), self.archive.open(path) as member:
-            data = member.read(_TEXT_LIMIT_BYTES + 1)
-        if len(data) > _TEXT_LIMIT_BYTES:
-            raise self.error(f"larger than {_TEXT_LIMIT_BYTES // 2**20} MiB", key=path)
+            data = member.read(limit_bytes + 1)
+        if len(data) > limit_bytes:
+            raise self.error(f"larger than {limit_bytes // 2**20} MiB", key=path)
         return data
 
     def headers(self, name: str) -> list[Header]:
