@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -257,7 +256,7 @@ class _Reading:
         self.read_block(statement.body, body)
         self.read_block(statement.orelse, orelse)
 
-    def _read_try(self, statement: ast.Try | ast.TryStar, context: _Context) -> None:
+    def _read_try(self, statement: ast.Try, context: _Context) -> None:
         catching = [each for each in statement.handlers if catches_import_errors(each)]
         # Of several handlers the first that fits counts; one that raises again guards nothing.
         guards = bool(catching) and not any(isinstance(s, ast.Raise) for s in catching[0].body)
@@ -331,7 +330,7 @@ class _Reading:
 
 
 _DECORATED = frozenset((*_FUNCTIONS, ast.ClassDef))
-_TRIES = (ast.Try, ast.TryStar) if sys.version_info >= (3, 11) else (ast.Try,)
+_TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))  # from Python 3.11 on
 
 
 def _mangle(name: str, owner: str) -> str:
