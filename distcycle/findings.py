@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from distcycle.codes import CODES, Code, Severity
+from distcycle.sightings import Evidence, Site, Survey
 
 __all__ = [
     "CODES",
@@ -30,6 +31,7 @@ __all__ = [
     "Severity",
     "Site",
     "Summary",
+    "Survey",
     "TargetRow",
     "Variant",
     "abbreviate_targets",
@@ -110,60 +112,6 @@ class Edge:
     line: int | None
     targets: tuple[str, ...]
     condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
-    """One place where a module imports something.
-
-    Attributes:
-        module: The module that imports.
-        path: Its file.
-        line: Where in it, counted from 1.
-        text: The import, in one line.
-        kind: When it runs: ``static``, ``lazy``, ``type-checking``, ``main`` or ``dead``.
-        modifiers: What else decides on that, such as ``guarded``.
-        scope: The functions and classes it stands in, joined by dots; ``""`` for the module.
-        condition: The tests it stands under; ``""`` for none.
-    """
-
-    module: str
-    path: str
-    line: int
-    text: str
-    kind: str
-    modifiers: tuple[str, ...] = ()
-    scope: str = ""
-    condition: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What the modules of one package say about cutting its edge to another.
-
-    Attributes:
-        source: The project that requires.
-        target: The project that is required.
-        verdict: ``safe``, ``safe-partly``, ``safe-if-co-installed``, ``unsafe`` or ``unknown``.
-        reason: Why, in one line.
-        read_from: What was read; ``""`` when nothing could be.
-        files: How many files of the source may import anything.
-        sites: Where they import the target, by file and line.
-        failing: The modules of the source that cannot be imported without the target.
-        path: The first way from what is imported to the import that fails, a line for each step.
-        notes: What else is to be known, such as imports whose name is computed.
-    """
-
-    source: str
-    target: str
-    verdict: str
-    reason: str
-    read_from: str = ""
-    files: int = 0
-    sites: tuple[Site, ...] = ()
-    failing: tuple[str, ...] = ()
-    path: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,6 +326,7 @@ class Report:
         opened: Loops that the policy's cuts opened.
         changes: What happened to loops since the state that the input is compared with.
         notes: What else to know of the inputs.
+        surveys: What was found in the modules of distributions, where that was asked for.
         command: The command that makes this report again, ``""`` when made from Python.
     """
 
@@ -392,6 +341,7 @@ class Report:
     opened: tuple[Opened, ...] = ()
     changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
+    surveys: tuple[Survey, ...] = ()
     command: str = ""
 
     @property
