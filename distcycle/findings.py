@@ -6,7 +6,8 @@ JSON, shows the same thing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from distcycle.codes import CODES, Code, Severity
@@ -35,7 +36,9 @@ __all__ = [
     "TargetRow",
     "Variant",
     "abbreviate_targets",
+    "count_findings",
     "describe_condition",
+    "fingerprint",
 ]
 
 
@@ -354,6 +357,40 @@ class Report:
         """Whether there were packages, or lines that could be none, and nothing is said of any."""
         unread = any(finding.code == "unreadable-requirement" for finding in self.findings)
         return (self.summary.packages > 0 or unread) and self.summary.judged == 0
+
+
+_LONGEST_ID = 100
+
+
+def fingerprint(code: str, names: Collection[str], extras: Collection[str] = ()) -> str:
+    """Identify a component by its code, members and extras, cut to a digest when long.
+
+    Args:
+        code: Its code.
+        names: Its members, sorted.
+        extras: The extras that are active in it, sorted.
+    """
+    text = "+".join(names)
+    if extras:
+        text += f"[{','.join(extras)}]"
+    if len(text) > _LONGEST_ID:
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        text = f"{text.partition('+')[0]}+{len(names) - 1}@{digest}"
+    return f"{code}:{text}"
+
+
+def count_findings(found: Iterable[Finding]) -> dict[str, int]:
+    """Count what is denied, warned of and accepted; what is accepted counts as nothing else."""
+    found = tuple(found)
+    open_findings = [finding for finding in found if finding.accepted_by is None]
+    accepted = [finding.accepted_by for finding in found if finding.accepted_by is not None]
+    known = [rule for rule in accepted if rule.kind == "baseline"]
+    return {
+        "deny": sum(finding.severity is Severity.DENY for finding in open_findings),
+        "warn": sum(finding.severity is Severity.WARN for finding in open_findings),
+        "accepted": len(accepted) - len(known),
+        "known": len(known),
+    }
 
 
 def describe_condition(condition: str) -> str:

@@ -164,7 +164,7 @@ class LoopDetail:
         type_checking: Pairs that are joined by less: for type checkers, or never.
         names: How many of its modules need names of each other at once.
         mixed: Pairs that are joined both at import time and in functions.
-        fixes: How to do without the imports of the first set that opens it.
+        fixes: How to do without the imports of a set that opens it and is easy to mend.
     """
 
     component: str

@@ -11,15 +11,15 @@ import base64
 import binascii
 import csv
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from distcycle.errors import InputError
-from distcycle.wheelwork.archives import open_wheel
+from distcycle.wheelwork.archives import Wheel, open_wheel
 
 __all__ = ["SourceTree", "TreeFile", "find_installed", "open_folder", "open_installed", "open_whl"]
 
@@ -77,33 +77,38 @@ class SourceTree:
         place = self.files[path].place if path in self.files else path
         return place if self.is_wheel else os.path.join(self.base, place)
 
-    def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
-        """Read files, one after the other.
-
-        Args:
-            paths: Some of :attr:`files`.
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[str], bytes | None]]:
+        """Open it for reading.
 
         Yields:
-            Each path and its content; None where it cannot be read, or is far too large.
+            What gives the content of one of :attr:`files`; None where it cannot be read, or is far
+            too large.
 
         Raises:
             InputError: The wheel cannot be read.
         """
-        if self.is_wheel:
-            yield from self._read_members(paths)
+        if not self.is_wheel:
+            yield self._read_file
             return
-        for path in paths:
-            file = self.files[path]
-            yield path, _read(os.path.join(self.base, file.place), file.size_bytes)
-
-    def _read_members(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         with open_wheel(Path(self.base)) as wheel:
+            yield lambda path: self._read_member(wheel, self.files[path])
+
+    def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+        """Read some of :attr:`files`, one after the other; see :meth:`opened`."""
+        with self.opened() as read:
             for path in paths:
-                file = self.files[path]
-                if file.size_bytes > _FILE_LIMIT_BYTES:
-                    yield path, None
-                else:
-                    yield path, wheel.read_member(file.place, _FILE_LIMIT_BYTES)
+                yield path, read(path)
+
+    def _read_file(self, path: str) -> bytes | None:
+        file = self.files[path]
+        return _read(os.path.join(self.base, file.place), file.size_bytes)
+
+    @staticmethod
+    def _read_member(wheel: Wheel, file: TreeFile) -> bytes | None:
+        if file.size_bytes > _FILE_LIMIT_BYTES:
+            return None
+        return wheel.read_member(file.place, _FILE_LIMIT_BYTES)
 
 
 def _read(place: str, size_bytes: int) -> bytes | None:

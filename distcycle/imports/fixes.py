@@ -1,7 +1,8 @@
 """What would open a loop of modules: for each import that must go, the cheapest way to do without.
 
 In order: leave out what is not used, take a name from where it is defined, import for type checkers
-only, import when a function needs it, and move what both modules need into one of its own.
+only, import when a function needs it, and move what both modules need into one of its own. A module
+that is imported for its own sake at once leaves no simple way.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from distcycle.imports.graph import ImportEdge, ImportGraph, Tree, resolve_name
-from distcycle.imports.loops import ModuleLoop, ModulePair, in_view
+from distcycle.imports.loops import ModuleLoop, ModulePair, cheapest_cut, in_view, reaches
 from distcycle.imports.spelling import spell_from
 from distcycle.imports.uses import Uses
 
 __all__ = ["Fix", "FixKind", "Mender"]
 
-FixKind = Literal["drop", "retarget", "type-checking", "lazy", "move"]
+FixKind = Literal["drop", "retarget", "type-checking", "lazy", "move", "restructure"]
 
-_ORDER: tuple[FixKind, ...] = ("drop", "retarget", "type-checking", "lazy", "move")
+_ORDER: tuple[FixKind, ...] = get_args(FixKind)
 _MOST_PARSED = 60
 """Components of more modules are priced by their records alone."""
 
@@ -61,6 +62,22 @@ class Mender:
         self._taken: dict[str, set[str]] = defaultdict(set)
         for edge in graph.edges:
             self._taken[edge.target].update(edge.names)
+
+    def choose(
+        self, loop: ModuleLoop, smallest: Sequence[ModulePair], prices: Mapping[ModulePair, int]
+    ) -> tuple[ModulePair, ...]:
+        """Choose between a smallest set and one that may be larger, but is easier to mend.
+
+        Args:
+            loop: The component.
+            smallest: One of the smallest sets that open it.
+            prices: What it takes to mend each pair.
+        """
+        if len(loop.modules) > _MOST_PARSED:
+            return tuple(smallest)
+        other = cheapest_cut(loop, prices)
+        sets = (tuple(smallest), other)
+        return min(sets, key=lambda pairs: (max(prices[p] for p in pairs), len(pairs)))
 
     def price(self, loop: ModuleLoop) -> dict[ModulePair, int]:
         """What it takes to mend each pair of a component, 0 the least."""
@@ -105,13 +122,14 @@ class Mender:
             return "drop", ()
         if instead := self._retarget(edge, loop):
             return "retarget", instead
-        if uses is None or "*" in names or self._is_taken(edge.source, names):
-            return "move", ()
+        at_once: FixKind = "move" if edge.names and "*" not in names else "restructure"
+        if uses is None or edge.record.scope or self._is_taken(edge.source, names):
+            return at_once, ()
         if uses.all_in(names, "annotation"):
             return "type-checking", ()
         if uses.all_in(names, "annotation", "later"):
             return "lazy", ()
-        return "move", ()
+        return at_once, ()
 
     def _is_spare(self, edge: ImportEdge, names: Sequence[str], uses: Uses) -> bool:
         """Whether nobody needs the names: a package's are there for others."""
@@ -160,21 +178,11 @@ class Mender:
     @staticmethod
     def _leads_back(home: str, edge: ImportEdge, loop: ModuleLoop) -> bool:
         """Whether a module leads to the importing one by other ways than the edge's own."""
-        if home not in loop.modules:
-            return False
         ahead: dict[str, list[str]] = defaultdict(list)
         for source, target in loop.pairs(loop.view):
             if (source, target) != (edge.source, edge.target):
                 ahead[source].append(target)
-        seen, todo = {home}, [home]
-        while todo:
-            for module in ahead[todo.pop()]:
-                if module == edge.source:
-                    return True
-                if module not in seen:
-                    seen.add(module)
-                    todo.append(module)
-        return False
+        return reaches(ahead, home, edge.source)
 
 
 def _by_pair(loop: ModuleLoop) -> Mapping[ModulePair, list[ImportEdge]]:

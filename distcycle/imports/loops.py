@@ -18,10 +18,12 @@ __all__ = [
     "ModulePair",
     "View",
     "break_loop",
+    "cheapest_cut",
     "find_cycles",
     "find_loops",
     "find_mixed",
     "in_view",
+    "reaches",
     "successors_in",
 ]
 
@@ -152,6 +154,40 @@ def break_loop(
     names = loop.modules
     sets = tuple(tuple((names[u], names[v]) for u, v in pairs) for pairs in found.sets)
     return sets, found.exact
+
+
+def cheapest_cut(loop: ModuleLoop, prices: Mapping[ModulePair, int]) -> tuple[ModulePair, ...]:
+    """Find a set of pairs that opens a component and of which none can be spared.
+
+    Where the smallest sets are hard to mend, more pairs that are easy to mend may be the better way:
+    pairs are put back one after the other, the dear ones first, as long as nothing closes.
+
+    Args:
+        loop: The component.
+        prices: What it takes to mend each pair.
+    """
+    pairs = sorted(loop.pairs(loop.view), key=lambda pair: (-prices.get(pair, 0), pair))
+    kept: dict[str, list[str]] = {module: [] for module in loop.modules}
+    cut = []
+    for source, target in pairs:
+        if reaches(kept, target, source):
+            cut.append((source, target))
+        else:
+            kept[source].append(target)
+    return tuple(sorted(cut))
+
+
+def reaches(successors: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
+    """Whether a way leads from one module to another."""
+    seen, todo = {start}, [start]
+    while todo:
+        module = todo.pop()
+        if module == end:
+            return True
+        more = [each for each in successors.get(module, ()) if each not in seen]
+        seen.update(more)
+        todo += more
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
