@@ -39,6 +39,7 @@ __all__ = [
     "count_findings",
     "describe_condition",
     "fingerprint",
+    "list_names",
 ]
 
 
@@ -391,6 +392,13 @@ def count_findings(found: Iterable[Finding]) -> dict[str, int]:
         "accepted": len(accepted) - len(known),
         "known": len(known),
     }
+
+
+def list_names(names: Sequence[str], most: int) -> str:
+    """Join names, and say how many are left out beyond ``most``."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def describe_condition(condition: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from distcycle.errors import InputError
 from distcycle.findings import Report
 from distcycle.imports import FileImports, Module, Tree
 from distcycle.imports.study import study_tree
+from distcycle.judgement import combine
+from distcycle.metadata.cache import Cache
 from distcycle.readers.interpreter import ask_interpreter, search_path, site_folders
 from distcycle.scans import Scan, Scanner
 from distcycle.statements import row_of
@@ -22,7 +25,52 @@ from distcycle.surveying import ModuleJudge, Subject, report_study
 from distcycle.targets import Target
 from distcycle.trees import SourceTree, find_installed, open_folder, open_installed, open_whl
 
-__all__ = ["find_tree", "survey"]
+__all__ = ["find_tree", "survey", "survey_imports"]
+
+
+def survey_imports(
+    names: Sequence[str],
+    judge: ModuleJudge,
+    *,
+    python: str | None = None,
+    target: Target | None = None,
+    together: bool = False,
+    most_cycles: int = 100,
+    cache_dir: Path | None = None,
+    processes: int = 1,
+) -> Report:
+    """Read the modules of what is named, and report on their loops.
+
+    Args:
+        names: Wheels, folders of sources and installed distributions.
+        judge: Decides what counts.
+        python: The interpreter or environment in which distributions are sought; None for the
+            running one.
+        target: Leaves out what is imported on other targets only; None to keep all.
+        together: Whether loops across all that is named are sought.
+        most_cycles: How many elementary loops to list of each component.
+        cache_dir: Where what was read is kept; None for nowhere.
+        processes: How many may work at a time; see :class:`~distcycle.scans.Scanner`.
+
+    Raises:
+        InputError: Something named is not there, or cannot be read.
+    """
+    folders = functools.partial(_environment_folders, python or sys.executable)
+    trees = {name: find_tree(name, folders) for name in names}
+    scanner = Scanner(Cache(cache_dir), processes=processes)
+    groups = [list(trees)] if together else [[name] for name in trees]
+    reports = [
+        survey(
+            [trees[name] for name in group],
+            scanner,
+            judge,
+            label=" ".join(group),
+            target=target,
+            most_cycles=most_cycles,
+        )
+        for group in groups
+    ]
+    return judge.conclude(combine(reports))
 
 
 def find_tree(name: str, folders: Callable[[], Sequence[Path]]) -> SourceTree:
@@ -55,7 +103,7 @@ def find_tree(name: str, folders: Callable[[], Sequence[Path]]) -> SourceTree:
 
 
 @functools.cache
-def environment_folders(python: str) -> tuple[Path, ...]:
+def _environment_folders(python: str) -> tuple[Path, ...]:
     """The folders in which an environment keeps its distributions.
 
     Args:

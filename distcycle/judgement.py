@@ -438,6 +438,7 @@ def combine(reports: Sequence[Report]) -> Report:
         opened=tuple(o for report in reports for o in report.opened),
         changes=tuple(c for report in reports for c in report.changes),
         notes=tuple(n for report in reports for n in report.notes),
+        surveys=tuple(s for report in reports for s in report.surveys),
     )
 
 

@@ -42,7 +42,7 @@ class Scan:
     modules: Tree
 
     def place(self, module: str) -> str:
-        """Where a module's file is, as people would open it."""
+        """Where a module's file is; see :meth:`SourceTree.show`."""
         return self.source.show(self.modules.modules[module].path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from packaging.utils import canonicalize_name
@@ -25,6 +25,7 @@ from distcycle.findings import (
     TargetRow,
     count_findings,
     fingerprint,
+    list_names,
 )
 from distcycle.imports import ImportEdge, ImportRecord
 from distcycle.imports.fixes import Fix
@@ -127,7 +128,13 @@ class ModuleJudge:
             subject.row is not None and matches(subject.row.platform, platforms)
         )
 
-    def find_unused(self) -> Iterator[Finding]:
+    def conclude(self, report: Report) -> Report:
+        """Add to the report on all that was judged what is to be said of the policy itself."""
+        findings = (*report.findings, *self._find_unused())
+        summary = replace(report.summary, **count_findings(findings))
+        return replace(report, findings=findings, summary=summary)
+
+    def _find_unused(self) -> Iterator[Finding]:
         """Find waivers of loops of modules that are past their date, or that accept nothing."""
         for waiver in self.policy.waivers:
             if waiver.code != CODE or id(waiver) in self._used:
@@ -386,11 +393,13 @@ def _title(studied: StudiedLoop) -> str:
 def _describe(detail: LoopDetail, failing: Sequence[EntryFailure]) -> Iterator[str]:
     """The lines below a loop's finding."""
     pairs = [f"{detail.static} at import time"]
+    needing = f"; {detail.names} modules need names of each other at once" if detail.names else ""
     pairs += [f"{detail.lazy} in functions only"] if detail.lazy else []
     pairs += [f"{detail.type_checking} for type checkers only"] if detail.type_checking else []
-    yield f"pairs of modules: {', '.join(pairs)}"
+    yield f"pairs of modules: {', '.join(pairs)}{needing}"
     yield from _capped([describe_failure(each) for each in failing])
-    yield from _capped([f"to open it, {_point(fix.site)}: {fix.text}" for fix in detail.fixes])
+    fixes = [f"{_point(fix.site)}: {fix.text}" for fix in detail.fixes]
+    yield from _capped([f"to open it, {text}" for text in fixes])
     yield from _capped([describe_mixed(mixed) for mixed in detail.mixed])
 
 
@@ -440,19 +449,19 @@ def _point(site: Site) -> str:
 
 
 def _advise(fix: Fix) -> str:
-    names = ", ".join(fix.names) or fix.edge.target
+    names = list_names(fix.names, 3) if fix.names else fix.edge.target
     if fix.kind == "drop":
-        return f"{names} is not used there: drop it, unless it is imported for its side effects"
+        return f"drop {names}: not used there, unless it is for its side effects"
     if fix.kind == "retarget":
         return f"name what defines it: {'; '.join(fix.instead)}"
     if fix.kind == "type-checking":
-        also = ", and add 'from __future__ import annotations'" if fix.unevaluated else ""
-        return f"{names} is needed for annotations only: put it under TYPE_CHECKING{also}"
+        also = ", with 'from __future__ import annotations'" if fix.unevaluated else ""
+        return f"put under TYPE_CHECKING{also}: {names}, needed for annotations only"
     if fix.kind == "lazy":
-        return f"{names} is needed in functions only: import it there"
+        return f"import where it is needed, in functions only: {names}"
     if fix.kind == "move":
         return (
-            f"{names} is needed at import time: move what is needed into a module of its own "
+            f"move into a module of its own what is needed at once: {names} "
             f"(--move {fix.edge.target} {fix.edge.source})"
         )
-    return f"{names} is needed at import time as a module: no simple way is seen"
+    return f"no simple way is seen: {names} is needed at once as a module"

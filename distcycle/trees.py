@@ -27,7 +27,7 @@ _FILE_LIMIT_BYTES = 32 * 2**20
 _FILES_LIMIT = 250_000
 _SUFFIXES = (".py", ".so", ".pyd")
 _NOT_SOURCES = frozenset(("build", "dist", "node_modules", "__pycache__"))
-# Their folders count when they stand beside a package, but they are no part of what is installed.
+# Installers write RECORD last, and file systems count in steps of up to two seconds.
 _SLACK_S = 2
 
 
@@ -57,6 +57,7 @@ class SourceTree:
         base: The folder or the wheel.
         files: By their path below ``sys.path``; those that may make modules only.
         is_wheel: Whether ``base`` is a wheel.
+        is_folder: Whether it is a folder of sources, whose files people open by their whole path.
     """
 
     project: str
@@ -65,6 +66,7 @@ class SourceTree:
     base: str
     files: Mapping[str, TreeFile] = field(hash=False)
     is_wheel: bool = False
+    is_folder: bool = False
 
     @property
     def import_names(self) -> tuple[str, ...]:
@@ -73,9 +75,9 @@ class SourceTree:
         return tuple(sorted(top for top in tops if top.isidentifier()))
 
     def show(self, path: str) -> str:
-        """A file's path as people would open it."""
+        """A file's path: of sources as people would open it, else as below ``sys.path``."""
         place = self.files[path].place if path in self.files else path
-        return place if self.is_wheel else os.path.join(self.base, place)
+        return os.path.normpath(os.path.join(self.base, place)) if self.is_folder else place
 
     @contextmanager
     def opened(self) -> Iterator[Callable[[str], bytes | None]]:
@@ -236,6 +238,7 @@ def open_installed(info: Path) -> SourceTree:
             read_from=f"{editable} (editable)",
             base=tree.base,
             files=tree.files,
+            is_folder=True,
         )
     return SourceTree(
         project=canonicalize_name(project),
@@ -315,6 +318,7 @@ def open_folder(path: str) -> SourceTree:
         read_from=path,
         base=str(root),
         files=dict(sorted(files.items())),
+        is_folder=True,
     )
 
 

@@ -122,7 +122,12 @@ class Mender:
             return "drop", ()
         if instead := self._retarget(edge, loop):
             return "retarget", instead
-        at_once: FixKind = "move" if edge.names and "*" not in names else "restructure"
+        # What a package only passes on is there for others: nothing of it can be moved away.
+        passes_on = self._tree.modules[edge.source].is_package and not (
+            uses and any("now" in uses.of.get(name, ()) for name in names)
+        )
+        moves = edge.names and "*" not in names and not passes_on
+        at_once: FixKind = "move" if moves else "restructure"
         if uses is None or edge.record.scope or self._is_taken(edge.source, names):
             return at_once, ()
         if uses.all_in(names, "annotation"):

@@ -159,8 +159,8 @@ def break_loop(
 def cheapest_cut(loop: ModuleLoop, prices: Mapping[ModulePair, int]) -> tuple[ModulePair, ...]:
     """Find a set of pairs that opens a component and of which none can be spared.
 
-    Where the smallest sets are hard to mend, more pairs that are easy to mend may be the better way:
-    pairs are put back one after the other, the dear ones first, as long as nothing closes.
+    Where the smallest sets are hard to mend, more pairs that are easy to mend may be better: pairs
+    are put back one after the other, the dear ones first, as long as nothing closes.
 
     Args:
         loop: The component.
