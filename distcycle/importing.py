@@ -19,7 +19,7 @@ from distcycle.imports.study import study_tree
 from distcycle.judgement import combine
 from distcycle.metadata.cache import Cache
 from distcycle.readers.interpreter import ask_interpreter, search_path, site_folders
-from distcycle.scans import Scan, Scanner
+from distcycle.scans import Scan, Scanner, paused_collector
 from distcycle.statements import row_of
 from distcycle.surveying import ModuleJudge, Subject, report_study
 from distcycle.targets import Target
@@ -151,7 +151,7 @@ def survey(
         row=None if target is None else row_of(target),
     )
     environment = None if target is None else target.environment
-    with ExitStack() as stack:
+    with ExitStack() as stack, paused_collector():
         source_of = joined.open(stack)
         study = study_tree(joined.tree, source_of, environment=environment, most_cycles=most_cycles)
         return report_study(study, subject, judge)

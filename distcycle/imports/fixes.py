@@ -59,6 +59,7 @@ class Mender:
     ) -> None:
         self._tree = tree
         self._uses_of = uses_of
+        self._ahead: tuple[ModuleLoop | None, Mapping[str, Sequence[str]]] = None, {}
         self._taken: dict[str, set[str]] = defaultdict(set)
         for edge in graph.edges:
             self._taken[edge.target].update(edge.names)
@@ -155,7 +156,7 @@ class Mender:
         homes: dict[str, list[tuple[str, str | None]]] = defaultdict(list)
         for name, alias in edge.record.names:
             home = self._home_of(edge.target, name) if name in edge.names else None
-            if home is None or home[0] == edge.source or self._leads_back(home[0], edge, loop):
+            if home is None or self._leads_back(home[0], edge, loop):
                 return ()
             homes[home[0]].append((home[1], alias or (name if name != home[1] else None)))
         return tuple(spell_from(home, names) for home, names in sorted(homes.items()))
@@ -180,14 +181,16 @@ class Mender:
                     if (new or old) == name and origin in self._tree.modules:
                         yield str(origin), old
 
-    @staticmethod
-    def _leads_back(home: str, edge: ImportEdge, loop: ModuleLoop) -> bool:
+    def _leads_back(self, home: str, edge: ImportEdge, loop: ModuleLoop) -> bool:
         """Whether a module leads to the importing one by other ways than the edge's own."""
-        ahead: dict[str, list[str]] = defaultdict(list)
-        for source, target in loop.pairs(loop.view):
-            if (source, target) != (edge.source, edge.target):
+        if home not in loop.modules:
+            return False
+        if self._ahead[0] is not loop:
+            ahead: dict[str, list[str]] = defaultdict(list)
+            for source, target in loop.pairs(loop.view):
                 ahead[source].append(target)
-        return reaches(ahead, home, edge.source)
+            self._ahead = loop, ahead
+        return reaches(self._ahead[1], home, edge.source, without=(edge.source, edge.target))
 
 
 def _by_pair(loop: ModuleLoop) -> Mapping[ModulePair, list[ImportEdge]]:

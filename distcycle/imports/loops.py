@@ -177,16 +177,22 @@ def cheapest_cut(loop: ModuleLoop, prices: Mapping[ModulePair, int]) -> tuple[Mo
     return tuple(sorted(cut))
 
 
-def reaches(successors: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
-    """Whether a way leads from one module to another."""
+def reaches(
+    successors: Mapping[str, Sequence[str]],
+    start: str,
+    end: str,
+    without: ModulePair | None = None,
+) -> bool:
+    """Whether a way leads from one module to another, maybe without one pair."""
     seen, todo = {start}, [start]
     while todo:
         module = todo.pop()
         if module == end:
             return True
-        more = [each for each in successors.get(module, ()) if each not in seen]
-        seen.update(more)
-        todo += more
+        for other in successors.get(module, ()):
+            if other not in seen and (module, other) != without:
+                seen.add(other)
+                todo.append(other)
     return False
 
 
