@@ -8,6 +8,8 @@ from __future__ import annotations
 import gc
 import hashlib
 import marshal
+import os
+import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ from distcycle.imports.records import EXTRACTOR
 from distcycle.metadata.cache import Cache
 from distcycle.trees import SourceTree
 
-__all__ = ["Scan", "Scanner", "paused_collector"]
+__all__ = ["Scan", "Scanner", "paused_collector", "read_newer"]
 
 _PARALLEL_BYTES = 5_000_000
 _CHUNKS_PER_PROCESS = 8
@@ -85,9 +87,12 @@ class Scanner:
             else:
                 read[path] = found
         with paused_collector():
-            for path, digest, imports in self._read(source, wanted, unknown, known, tuple(only)):
-                read[path] = imports
-                known.add(digest, wanted[path], imports)
+            parsed = list(self._read(source, wanted, unknown, known, tuple(only)))
+        newer = [path for path, _, imports in parsed if imports.fault_line is not None]
+        by_newer = _parse_newer(source, wanted, newer) if newer else {}
+        for path, digest, imports in parsed:
+            read[path] = by_newer.get(path, imports)
+            known.add(digest, wanted[path], read[path])
         known.keep()
         files = {module.name: read[path] for path, module in wanted.items() if path in read}
         return Scan(source=source, modules=Tree(modules=modules, files=files))
@@ -160,6 +165,62 @@ def _parse_apart(
             else:
                 middle = len(chunk) // 2
                 chunks += [chunk[:middle], chunk[middle:]]
+
+
+_NEWER_TIMEOUT_S = 30
+_NEWER = "from distcycle.scans import read_newer; read_newer()"
+
+
+def _parse_newer(
+    source: SourceTree, modules: Mapping[str, Module], paths: Sequence[str]
+) -> dict[str, FileImports]:
+    """Parse files by newer grammars, apart: text made to harm ends that parser's process.
+
+    Returns:
+        What was read, of those files that any grammar knows.
+    """
+    found: dict[str, FileImports] = {}
+    todo = [list(paths)]
+    while todo:
+        some = todo.pop()
+        texts = [(path, data, modules[path].is_package) for path, data in source.read(some) if data]
+        answer = _run_newer(marshal.dumps(texts))
+        if answer is not None:
+            read = _loaded(answer)
+            found.update({path: imports for path, _, imports in read if imports.fault is None})
+        elif len(some) > 1:
+            middle = len(some) // 2
+            todo += [some[:middle], some[middle:]]
+    return found
+
+
+def _run_newer(texts: bytes) -> bytes | None:
+    """Run :func:`read_newer` in a process; None when that process failed."""
+    try:
+        done = subprocess.run(  # noqa: S603  # this interpreter, and this module
+            [sys.executable, "-c", _NEWER],
+            input=texts,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            timeout=_NEWER_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def read_newer() -> None:
+    """What a process of its own does: texts from standard input, imports to standard output."""
+    texts = marshal.loads(sys.stdin.buffer.read())  # noqa: S302  # from the process that asks
+    sys.stdout.buffer.write(
+        marshal.dumps(
+            [
+                (path, None, _dump(extract(data, is_package=is_package, newer=True)))
+                for path, data, is_package in texts
+            ]
+        )
+    )
 
 
 def _parse(source: SourceTree, chunk: Sequence[tuple[str, bool]]) -> bytes:

@@ -26,6 +26,8 @@ __all__ = ["extract", "parse_source"]
 
 _WORD = re.compile(rb"import")
 _CALLS = re.compile(rb"import_module|__import__")
+_RENAMED = re.compile(rb"import_module\s+as\b")
+_ANY_LINE = re.compile(rb"^", re.MULTILINE)
 _SIMPLE = (
     ast.Expr,
     ast.Assign,
@@ -40,22 +42,26 @@ _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def extract(source: bytes, *, is_package: bool = False) -> FileImports:
+def extract(source: bytes, *, is_package: bool = False, newer: bool = False) -> FileImports:
     """Read what a file imports.
 
     Args:
         source: The file.
         is_package: Whether it is the ``__init__`` of a package, so that the names that it binds
             matter too.
+        newer: Whether syntax that is newer than this interpreter's is read as well. That parser
+            ends the process on text that is nested far too deeply.
 
     Returns:
         Its imports; a file that cannot be parsed gives a fault and no records.
     """
-    lines = _lines_with(_WORD, source)
+    # Under another name a function that imports may be called on any line.
+    word = _ANY_LINE if _RENAMED.search(source) else _WORD
+    lines = _lines_with(word, source)
     if not lines and not is_package:
         return FileImports()
     try:
-        tree = parse_source(source)
+        tree = parse_source(source, newer=newer)
     except SyntaxError as error:
         return FileImports(fault=error.msg, fault_line=error.lineno)
     except (ValueError, RecursionError, MemoryError) as error:
@@ -77,8 +83,12 @@ def extract(source: bytes, *, is_package: bool = False) -> FileImports:
     )
 
 
-def parse_source(source: bytes) -> ast.Module:
+def parse_source(source: bytes, *, newer: bool = True) -> ast.Module:
     """Parse a file by this interpreter's grammar, or by a newer one where that does not do.
+
+    Args:
+        source: The file.
+        newer: Whether to try the newer one, on a file that is known not to end the process.
 
     Raises:
         SyntaxError: It is no Python that is known here.
@@ -89,12 +99,14 @@ def parse_source(source: bytes) -> ast.Module:
     try:
         return ast.parse(source)
     except SyntaxError as error:
+        if not newer:
+            raise
         from distcycle.imports.newer import parse_newer
 
-        newer = parse_newer(source)
-        if newer is None:
+        tree = parse_newer(source)
+        if tree is None:
             raise error from None
-        return newer
+        return tree
 
 
 def _lines_with(pattern: re.Pattern[bytes], source: bytes) -> list[int]:
