@@ -36,6 +36,10 @@ _OF_EVERY_MODULE = frozenset(dir(types.ModuleType)) | frozenset(
 )
 
 
+class _Locals(dict[str, Any]):
+    """The names of a function, which classes in it see; those of a class are seen by none."""
+
+
 class _Live:
     """A module object."""
 
@@ -298,10 +302,8 @@ class Execution:
         """As ``import_from``: the attribute, else the submodule that is being loaded."""
         if symbol in source.names:
             return source.names[symbol]
-        if source.has(symbol):
-            return None
         submodule = self._loaded.get(f"{source.name}.{symbol}")
-        if submodule is not None:
+        if submodule is not None or source.has(symbol):
             return submodule
         return self._lacking(source, symbol, "ImportError")
 
@@ -357,7 +359,7 @@ class Execution:
         return self._called(live, body)
 
     def _called(self, live: _Live, body: Body) -> Work:
-        local: _Values = {}
+        local = _Locals()
         self._calling.append(body)
         try:
             yield from self._run(live, body.operations, local)
@@ -531,7 +533,7 @@ class Execution:
     def _guarded(self, live: _Live, names: _Values, operation: Operation) -> Work:
         _, body, handlers, otherwise, _ = operation
         count = len(self._guards)
-        self._guards += [errors for errors, _ in handlers]
+        self._guards += [errors for errors, handler in handlers if not _raises(handler)]
         try:
             ended = yield from self._run(live, body, names)
         except _Failure as failure:
@@ -550,8 +552,8 @@ class Execution:
         finally:
             self._handling.pop()
 
-    def _scope(self, live: _Live, _names: _Values, operation: Operation) -> Work:
-        return self._run(live, operation[1], {})
+    def _scope(self, live: _Live, names: _Values, operation: Operation) -> Work:
+        return self._run(live, operation[1], dict(names) if isinstance(names, _Locals) else {})
 
     def _raise(self, live: _Live, _names: _Values, operation: Operation) -> None:
         _, line, error = operation
@@ -564,6 +566,11 @@ class Execution:
     def _return(self, _live: _Live, _names: _Values, _operation: Operation) -> Work:
         yield from ()  # a generator, as others that may end a function are
         return True
+
+
+def _raises(block: Block) -> bool:
+    """Whether a handler lets the error, or another, go on."""
+    return any(operation[0] == "raise" for operation in block)
 
 
 @functools.cache

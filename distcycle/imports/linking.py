@@ -312,10 +312,14 @@ class _Linking:
         if any(errors is None or not _IMPORT_ERRORS.issuperset(errors) for errors, _ in handlers):
             # What is caught here can come from anything in it, and so be raised unseen.
             body, otherwise = (_weak(block, False) for block in (body, otherwise))
-        if all(each[0] == "bind" for each in body):
-            yield from (*body, *otherwise, *final)
-        else:
+        if any(each[0] != "bind" for each in body):
             yield what, body, handlers, otherwise, final
+            return
+        yield from body
+        if final and any(each[0] != "bind" for each in otherwise):
+            yield what, otherwise, (), (), final
+        else:
+            yield from (*otherwise, *final)
 
     def _scope(self, operation: Operation) -> Iterator[Operation]:
         block = self.block(operation[1])
