@@ -182,6 +182,7 @@ class Execution:
                 if name in self._loaded:
                     return self._loaded[name]
             package = self._loaded[parent]
+            self._look_into(package)
         module = self._modules.get(name)
         if module is None or (package is not None and not package.is_package):
             live = self._unknown(name, package)
@@ -190,6 +191,13 @@ class Execution:
         if package is not None:
             self._set(package.names, child, live)
         return live
+
+    def _look_into(self, package: _Live) -> None:
+        """A namespace asks the package it is in where to look, and that may have failed."""
+        above = package.name.rpartition(".")[0]
+        module = self._modules.get(package.name)
+        if above and above not in self._loaded and module and module.kind == "namespace":
+            raise self._failure("raised", "KeyError", package.name)
 
     def _unknown(self, name: str, package: _Live | None) -> _Live:
         """A module without a file: it is missing, unless code that is not seen can have made it."""
@@ -273,8 +281,11 @@ class Execution:
         )
         return _Failure(cause, error)
 
-    def _circular(self, error: str, source: _Live, symbol: str) -> _Failure:
+    def _circular(
+        self, error: str, source: _Live, symbol: str, submodule: _Live | None = None
+    ) -> _Failure:
         at = self._stack[-1]
+        partial = submodule if submodule is not None and not source.loading else source
         cause = Cause(
             outcome="circular",
             error=error,
@@ -283,7 +294,7 @@ class Execution:
             module=source.name,
             symbol=symbol,
             bound_line=source.linked.bound.get(symbol),
-            back_line=source.line if source.loading else None,
+            back_line=partial.line if partial.loading else None,
             chain=tuple(Step(live.name, live.line) for live in self._stack),
         )
         return _Failure(cause, error)
@@ -311,15 +322,17 @@ class Execution:
         """As ``getattr``, which does not look for submodules."""
         if symbol in source.names:
             return source.names[symbol]
-        if source.has(symbol):
-            return None
+        answers = source.has(symbol)
         name = f"{source.name}.{symbol}"
+        submodule = self._loaded.get(name)
+        loading = submodule is not None and submodule.loading
+        if answers and not loading:
+            return None
         if name in self._modules:
-            submodule = self._loaded.get(name)
-            failure = self._circular("AttributeError", source, symbol)
-            if submodule is not None and submodule.loading:
+            failure = self._circular("AttributeError", source, symbol, submodule)
+            if loading and not answers:
                 raise failure
-            self._doubt(failure)  # a function that is not seen may have imported it before
+            self._doubt(failure)  # a __getattr__ or another function may have imported it
             return submodule
         return self._lacking(source, symbol, "AttributeError")
 

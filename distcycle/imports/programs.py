@@ -351,6 +351,12 @@ class _Statements(Expressions):
             self.bind(name, target.lineno, out, _constant(value.value))
             return
         self.visit(value, out)
+        test = self.judge(value) if isinstance(value, _TESTS) else None
+        if isinstance(test, bool | str):
+            self.bind(name, target.lineno, [])
+            known = [("bind", {name: True})], [("bind", {name: False})]
+            out.extend(self.branch(target.lineno, test, *known))
+            return
         last = out[-1] if out else ("",)
         source = chain_of(value)
         if len(source) == 1 and source[0] in self.modules:
@@ -455,6 +461,7 @@ class _Statements(Expressions):
 _ENDS = ast.Raise | ast.Return | ast.Continue | ast.Break
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 _BLOCKS = _LOOPS | ast.If | ast.Try | ast.With | ast.AsyncWith | ast.Match
+_TESTS = ast.Compare | ast.UnaryOp
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 

@@ -146,7 +146,10 @@ def _real_of(answer: Mapping[str, list]) -> Real:
 
 
 _MESSAGES = (
-    ("circular", re.compile(r"cannot import name '(\S+)' from partially initialized module '(\S+)'")),
+    (
+        "circular",
+        re.compile(r"cannot import name '(\S+)' from partially initialized module '(\S+)'"),
+    ),
     ("missing", re.compile(r"cannot import name '(\S+)' from '(\S+)'")),
     ("circular", re.compile(r"cannot access submodule '(\S+)' of module '(\S+)'")),
 )

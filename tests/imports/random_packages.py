@@ -17,7 +17,6 @@ CHILDREN = ("a", "b", "s", "c", "d", "e", "none")
 ATTRIBUTES = (*NAMES, *CHILDREN, "m")
 
 
-
 class Place(NamedTuple):
     """A module, which others there are, and whether its tests cannot be decided.
 
@@ -63,7 +62,7 @@ def _plain(draw: st.DrawFn, place: Place) -> str:
     module, name, bound = draw(_modules), draw(_names), draw(_bound)
     if kind in (0, 1, 2):
         return f"{name} = Anything"
-    if kind == 3:
+    if kind == 3 and not place.doubtful:
         return f"{name} = Anything; del {name}"
     if kind == 4:
         return f"import {module}"
@@ -87,7 +86,7 @@ def _plain(draw: st.DrawFn, place: Place) -> str:
     if kind == 16:
         return f"class {name.upper()}:\n    import {module} as m\n    m.{name}"
     error = draw(st.sampled_from(("ImportError", "ValueError", "AttributeError", "KeyError")))
-    return f"raise {error}('no')" if draw(st.integers(0, 3)) == 0 else "pass"
+    return f"raise {error}('no')" if kind == 17 and draw(st.integers(0, 3)) == 0 else "pass"
 
 
 _ERRORS = (
