@@ -57,7 +57,14 @@ class Expressions:
         }
 
     def bind(self, name: str, line: int, out: list[Operation], value: object = None) -> None:
-        """Bind a name where the expression stands."""
+        """Bind a name where the expression stands.
+
+        Args:
+            name: The name.
+            line: The line that binds it.
+            out: The operations to append to.
+            value: What is known of its value: True, False, NOTHING or None.
+        """
         if not self.depth:
             self.bound.setdefault(name, line)
         if out and out[-1][0] == "bind":
@@ -67,7 +74,12 @@ class Expressions:
             out.append(("bind", {name: value}))
 
     def visit(self, node: ast.AST, out: list[Operation]) -> None:
-        """Append what evaluating a node does, in the order in which Python does it."""
+        """Append what evaluating a node does, in the order in which Python does it.
+
+        Args:
+            node: An expression, or what is made of expressions.
+            out: The operations to append to.
+        """
         visitor = self._visitors.get(type(node))
         if visitor is not None:
             visitor(node, out)
@@ -86,7 +98,14 @@ class Expressions:
                 self.visit(node, out)
 
     def judge(self, test: ast.expr) -> Test:
-        """Say what decides on a test."""
+        """Say what decides on a test.
+
+        Args:
+            test: The test of an ``if``, or of anything like it.
+
+        Returns:
+            Its value where that is certain for every target, and else what to ask for it.
+        """
         flag = _flag_of(test)
         judged = judge_test(test, self.checking)
         if isinstance(judged, bool):
@@ -101,7 +120,17 @@ class Expressions:
     def branch(
         self, line: int, test: Test, body: list[Operation], otherwise: list[Operation]
     ) -> list[Operation]:
-        """The operations of a branch, where its test decides already, and else an ``if``."""
+        """Put together what a branch does.
+
+        Args:
+            line: The line of the test.
+            test: What decides on it.
+            body: What is done where it is true.
+            otherwise: What is done where it is false.
+
+        Returns:
+            One of both where the test is decided already, and else an ``if``.
+        """
         if isinstance(test, bool):
             return body if test else otherwise
         if not body and not otherwise:

@@ -24,6 +24,8 @@ LIMITS: tuple[str, ...] = (
     "what they import is not loaded, and what they bind is not bound.",
     "Names bound by setattr, globals(), exec or other indirect means: a module that uses them is "
     "taken to have every name that it does not bind itself later on.",
+    "A module's __getattr__ is taken to answer for every name but those of submodules.",
+    "What a handler does is replayed when what it guards fails for certain, not when it may fail.",
     "Compiled modules: nothing is known of what they import, and every name is taken to be there.",
     "Other distributions: their modules are there or are not; what they import back is not seen.",
     "Import hooks, and modules that code puts into sys.modules.",
@@ -72,7 +74,7 @@ def _absence(
     known: Collection[str], installed: Collection[str] | None, absent: frozenset[str]
 ) -> Callable[[str], str | None]:
     """A function that says which module is missing when one is imported."""
-    tops = {name.partition(".")[0] for name in known}
+    there = {name.partition(".")[0] for name in known} | set(installed or ())
     found: dict[str, str | None] = {}
 
     def judge(name: str) -> str | None:
@@ -80,7 +82,7 @@ def _absence(
             if part in absent:
                 return part
         top = name.partition(".")[0]
-        return top if installed is not None and top not in {*tops, *installed} else None
+        return top if installed is not None and top not in there else None
 
     def absence(name: str) -> str | None:
         if name not in found:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from distcycle.imports.exports import added_to_all, exported_by, parts_of
 from distcycle.imports.expressions import Expressions, chain_of, last_name
 from distcycle.imports.operations import NOTHING, Block, Operation, Program
 
@@ -58,24 +59,11 @@ def program_of(tree: ast.Module, source: bytes) -> Program:
         operations=operations,
         functions=functions,
         bound=reader.bound,
-        exported=_exported(operations),
+        exported=exported_by(operations),
         computes_names="__getattr__" in reader.bound,
         makes_names=_MAKES_NAMES.search(source) is not None,
         makes_modules=b"sys.modules" in source,
     )
-
-
-def _exported(operations: Block) -> tuple[str, ...] | None:
-    """What ``__all__`` is in the end, if the top level says so without conditions."""
-    names: tuple[str, ...] | None = None
-    for operation in operations:
-        if operation[0] == "export":
-            _, _, parts, extends = operation
-            literal = all(part[0] == "names" for part in parts)
-            added = tuple(name for part in parts for name in part[1]) if literal else None
-            known = added is not None and (names is not None or not extends)
-            names = ((names or ()) if extends else ()) + (added or ()) if known else None
-    return names
 
 
 class _Statements(Expressions):
@@ -372,13 +360,13 @@ class _Statements(Expressions):
 
     def _export(self, value: ast.expr, *, extends: bool, line: int, out: _Out) -> None:
         self.visit(value, out)
-        parts = _parts_of(value)
+        parts = parts_of(value)
         if parts is None:
             self.bind("__all__", line, out)
             return
         if not self.depth:
             self.bound.setdefault("__all__", line)
-        out.append(("export", line, _merged(parts), extends))
+        out.append(("export", line, parts, extends))
 
     def _target(self, target: ast.expr, out: _Out) -> None:
         if isinstance(target, ast.Name):
@@ -451,7 +439,7 @@ class _Statements(Expressions):
         out.append(("return",))
 
     def _expression(self, node: ast.Expr, out: _Out) -> None:
-        added = _added_to_all(node.value)
+        added = added_to_all(node.value)
         if added is None:
             self.visit(node.value, out)
         else:
@@ -513,54 +501,6 @@ def _is_filled(iterable: ast.expr) -> bool:
     if isinstance(iterable, ast.Tuple | ast.List | ast.Set):
         return any(not isinstance(element, ast.Starred) for element in iterable.elts)
     return isinstance(iterable, ast.Constant) and bool(iterable.value)
-
-
-def _parts_of(value: ast.expr) -> list[Operation] | None:
-    """The parts that ``__all__`` is put together from: names, and ``__all__`` of other modules."""
-    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-        return _joined((value.left, value.right))
-    if isinstance(value, ast.Name | ast.Attribute):
-        chain = chain_of(value)
-        return [("of", chain)] if chain and chain[-1] == "__all__" else None
-    if isinstance(value, ast.Call) and last_name(value) in ("list", "tuple", "sorted", "set"):
-        return _parts_of(value.args[0]) if len(value.args) == 1 else None
-    if isinstance(value, ast.List | ast.Tuple | ast.Set):
-        return _joined(value.elts) if value.elts else [("names", ())]
-    return None
-
-
-def _joined(values: Sequence[ast.expr]) -> list[Operation] | None:
-    """The parts of several values, or of the elements of one."""
-    parts: list[Operation] = []
-    for value in values:
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            parts.append(("names", (value.value,)))
-            continue
-        inner = _parts_of(value.value if isinstance(value, ast.Starred) else value)
-        if inner is None:
-            return None
-        parts += inner
-    return parts
-
-
-def _merged(parts: list[Operation]) -> tuple[Operation, ...]:
-    merged: list[Operation] = []
-    for what, value in parts:
-        if merged and what == merged[-1][0] == "names":
-            merged[-1] = (what, merged[-1][1] + value)
-        else:
-            merged.append((what, value))
-    return tuple(merged)
-
-
-def _added_to_all(value: ast.expr) -> ast.expr | None:
-    """What ``__all__.extend(...)`` or ``__all__.append(...)`` adds, as a list."""
-    if not isinstance(value, ast.Call) or len(value.args) != 1 or value.keywords:
-        return None
-    called = chain_of(value.func)
-    if called == ("__all__", "append"):
-        return ast.List(elts=[value.args[0]], ctx=ast.Load())
-    return value.args[0] if called == ("__all__", "extend") else None
 
 
 # What is never asked for --------------------------------------------------------------------------

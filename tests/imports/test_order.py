@@ -147,6 +147,21 @@ def test_without_a_target_both_branches_are_looked_at() -> None:
     assert [len(entries[name].doubts) for name in ("egg", "caught")] == [1, 0]
 
 
+def test_a_test_of_the_target_can_have_a_name() -> None:
+    files = {
+        "new.py": "import sys\nNEW = sys.version_info >= (3, 14)\n",
+        "egg.py": "from new import NEW\nif NEW: import yolk",
+        "hen.py": "import new\nif not new.NEW: import yolk",
+    }
+    environment = {"python_version": "3.13"}
+    entries = entries_of(files, absent={"yolk"}, environment=environment)
+    assert not failures(entries)
+    assert [name for name, entry in entries.items() if entry.doubts] == ["hen"]
+    environment = {"python_version": "3.14"}
+    entries = entries_of(files, absent={"yolk"}, environment=environment)
+    assert failures(entries) == {"egg": "missing: egg:2 yolk"}
+
+
 def test_modules_without_a_program_have_every_name() -> None:
     modules = find_modules(["egg/__init__.py", "egg/_yolk.so", "egg/white.py"])
     programs = {"egg.white": read_program(b"from egg._yolk import a\nfrom egg import b")}

@@ -95,6 +95,7 @@ def test_tests_that_are_decided_at_once(text: str, taken: str) -> None:
         ("__all__ = []", ()),
         ("__all__ = [name for name in x]", None),
         ("import b\n__all__ = ['a', *b.__all__]", None),
+        ("__all__ = ['a']\n__all__ = sorted(x)", None),
         ("x = 1", None),
     ],
 )  # fmt: skip
