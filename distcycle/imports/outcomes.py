@@ -58,7 +58,8 @@ class Entry:
         doubts: What would fail if a test that cannot be decided came out the other way, or if no
             code that the replay cannot see had bound a name; in the order in which they are met,
             without those that the packages the module is in meet already.
-        loads: The modules that are loaded when it ends, without those that its package loads.
+        loads: The modules that are loaded when it ends, without those that its package loads, and
+            with those that depend on a test that cannot be decided.
     """
 
     name: str
