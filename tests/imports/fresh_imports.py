@@ -34,6 +34,10 @@ ENVIRONMENT = {
 
 _SERVER = r"""
 import builtins, importlib, importlib.util, json, os, sys, traceback, typing, contextlib
+# What many packages import of the standard library is imported once, before the forks.
+import asyncio, email.parser, hashlib, http.client, logging, random, socket, urllib.parse
+with contextlib.suppress(ImportError):
+    import ssl
 
 class Anything:
     def __getattr__(self, name):
