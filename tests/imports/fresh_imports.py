@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 
 from distcycle.imports.modules import Module, find_modules
-from distcycle.imports.operations import Program
-from distcycle.imports.order import Cause, Entry, loaded_by, replay
-from distcycle.imports.programs import read_program
+from distcycle.imports.replay.operations import Program
+from distcycle.imports.replay.order import Cause, Entry, loaded_by, replay
+from distcycle.imports.replay.programs import read_program
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 

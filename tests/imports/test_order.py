@@ -9,8 +9,8 @@ from fresh_imports import ENVIRONMENT, replay_folder
 from traps import Trap, describe, read_traps
 
 from distcycle.imports.modules import find_modules
-from distcycle.imports.order import LIMITS, Entry, Step, loaded_by, replay
-from distcycle.imports.programs import read_program
+from distcycle.imports.replay.order import LIMITS, Entry, Step, loaded_by, replay
+from distcycle.imports.replay.programs import read_program
 
 TRAPS = read_traps()
 

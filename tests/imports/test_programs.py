@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from distcycle.imports.operations import NOTHING, Operation, Program
-from distcycle.imports.programs import read_program
+from distcycle.imports.replay.operations import NOTHING, Operation, Program
+from distcycle.imports.replay.programs import read_program
 
 HOUSE = Path(__file__).resolve().parents[2] / "distcycle"
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pytest
 
-from distcycle.imports.order import Cause
+from distcycle.imports.replay.order import Cause
 
 if sys.version_info >= (3, 11):
     import tomllib

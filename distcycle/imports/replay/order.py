@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from distcycle.imports.execution import Execution, Mark
-from distcycle.imports.linking import Linker, is_or_is_in
 from distcycle.imports.modules import Module, ancestors_of
-from distcycle.imports.operations import Program
-from distcycle.imports.outcomes import Cause, Entry, Outcome, Step
+from distcycle.imports.replay.execution import Execution, Mark
+from distcycle.imports.replay.linking import Linker, is_or_is_in
+from distcycle.imports.replay.operations import Program
+from distcycle.imports.replay.outcomes import Cause, Entry, Outcome, Step
 
 __all__ = ["LIMITS", "Cause", "Entry", "Outcome", "Step", "loaded_by", "replay"]
 

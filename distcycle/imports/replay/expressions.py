@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from distcycle.imports.conditions import judge_test
-from distcycle.imports.operations import Operation
+from distcycle.imports.replay.operations import Operation
 
 __all__ = ["Expressions", "Test", "chain_of", "last_name"]
 

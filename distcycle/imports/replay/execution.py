@@ -13,10 +13,10 @@ import types
 from collections.abc import Callable, Generator, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
-from distcycle.imports.linking import Body, Linked, Linker
 from distcycle.imports.modules import Module
-from distcycle.imports.operations import NOTHING, Block, Operation, Program
-from distcycle.imports.outcomes import Cause, Outcome, Step
+from distcycle.imports.replay.linking import Body, Linked, Linker
+from distcycle.imports.replay.operations import NOTHING, Block, Operation, Program
+from distcycle.imports.replay.outcomes import Cause, Outcome, Step
 
 __all__ = ["Execution", "Mark"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from distcycle.imports.conditions import evaluate_text
 from distcycle.imports.modules import Module
-from distcycle.imports.operations import Block, Operation, Program
+from distcycle.imports.replay.operations import Block, Operation, Program
 
 __all__ = ["Body", "Linked", "Linker", "is_or_is_in"]
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from distcycle.imports.exports import added_to_all, exported_by, parts_of
-from distcycle.imports.expressions import Expressions, chain_of, last_name
-from distcycle.imports.operations import NOTHING, Block, Operation, Program
+from distcycle.imports.replay.exports import added_to_all, exported_by, parts_of
+from distcycle.imports.replay.expressions import Expressions, chain_of, last_name
+from distcycle.imports.replay.operations import NOTHING, Block, Operation, Program
 
 __all__ = ["program_of", "read_program"]
 

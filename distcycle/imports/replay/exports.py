@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from distcycle.imports.expressions import chain_of, last_name
-from distcycle.imports.operations import Block, Operation
+from distcycle.imports.replay.expressions import chain_of, last_name
+from distcycle.imports.replay.operations import Block, Operation
 
 __all__ = ["added_to_all", "exported_by", "parts_of"]
 
