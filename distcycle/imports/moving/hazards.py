@@ -1,0 +1,413 @@
+"""What a move changes besides where names are defined: the order of things, names of modules."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from distcycle.errors import InputError
+from distcycle.imports.moving.closure import (
+    Closure,
+    Contents,
+    absolute,
+    at_once,
+    imported_modules,
+    root_of,
+    statements_in,
+)
+from distcycle.imports.moving.names import IMPLICIT
+from distcycle.imports.moving.records import Note
+from distcycle.imports.moving.sources import Source, Unit
+
+__all__ = ["find_notes", "find_order_problems", "find_patches", "name_uses"]
+
+_Imports = ast.Import | ast.ImportFrom
+_Functions = ast.FunctionDef | ast.AsyncFunctionDef
+_INERT_CALLS = frozenset(
+    (
+        *("getLogger", "get_logger", "getArtifactLogger", "TypeVar", "ParamSpec", "NewType"),
+        *("compile", "namedtuple", "frozenset", "object", "Path", "PurePath", "Lock", "RLock"),
+    )
+)
+_REPLACING = frozenset(("setattr", "delattr", "object", "patch"))
+_INERT_DECORATORS = frozenset(
+    ("property", "staticmethod", "classmethod", "overload", "abstractmethod", "final", "override")
+)
+
+
+# Order --------------------------------------------------------------------------------------------
+
+
+def find_order_problems(contents: Contents, closure: Closure) -> tuple[InputError, ...]:
+    """Find statements that would run later than what they have an influence on.
+
+    What moves is run all at once, before what stays. That is the same where neither has a part in
+    what the other works with.
+
+    Args:
+        contents: The module.
+        closure: What moves.
+
+    Returns:
+        A problem for each moved statement that would come to run before one that it depends on.
+    """
+    if not closure.moved:
+        return ()
+    order = _Order(contents, closure)
+    return tuple(
+        problem
+        for late in closure.moved
+        if order.is_active(late)
+        for problem in order.problems_of(late)
+    )
+
+
+class _Order:
+    def __init__(self, contents: Contents, closure: Closure) -> None:
+        self.contents = contents
+        self.moved = frozenset(closure.moved)
+        self.names = closure.names
+        self.first = closure.moved[0].index
+        self.stored = _stored_roots(contents.source.tree)
+        self.known: dict[Unit, frozenset[str]] = {}
+
+    def problems_of(self, late: Unit) -> Iterator[InputError]:
+        for early in self.contents.source.units[: late.index]:
+            if early in self.moved or not self.is_active(early):
+                continue
+            shared = sorted(self._shared(early, late))
+            if shared:
+                reason = (
+                    f"would run before line {early.first}, which may change {shared[0]}"
+                    " that it works with"
+                )
+                yield self._problem(late, reason)
+                return
+
+    def _shared(self, early: Unit, late: Unit) -> frozenset[str]:
+        reached = self._reached(early) & self._reached(late)
+        own = {name for name in reached if self._is_mutable(name)}
+        # The attributes of an imported module are changed only where that can be seen.
+        changed = _stored_roots(early.node) & reached
+        return frozenset(own | changed)
+
+    def _problem(self, unit: Unit, reason: str) -> InputError:
+        names = self.contents.names[unit.index].binds
+        path = self.contents.source.module.path
+        return InputError(reason, path=path, line=unit.first, key=min(names, default=None))
+
+    def _reached(self, unit: Unit) -> frozenset[str]:
+        """The names that a statement may get at when it runs, through what it calls as well."""
+        if unit not in self.known:
+            found: set[str] = set()
+            todo = list(self.contents.names[unit.index].now)
+            todo += sorted(_stored_roots(unit.node))
+            while todo:
+                name = todo.pop()
+                if name in found:
+                    continue
+                found.add(name)
+                for each in self.contents.where.get(name, ()):
+                    if not self.contents.is_copied(each):
+                        names = self.contents.names[each.index]
+                        todo += names.now | names.later
+            self.known[unit] = frozenset(found)
+        return self.known[unit]
+
+    def _is_mutable(self, name: str) -> bool:
+        """Whether something bound by the module itself may be changed without being bound anew."""
+        units = self.contents.where.get(name, ())
+        return name in self.stored or any(
+            not self.contents.is_copied(unit) and _is_mutable(unit.node) for unit in units
+        )
+
+    def is_active(self, unit: Unit) -> bool:
+        """Whether a statement does more when it runs than to bind names."""
+        if self.contents.is_copied(unit) or self.contents.is_checking(unit):
+            return False
+        return _is_active(unit.node)
+
+
+def _is_active(node: ast.stmt) -> bool:
+    if isinstance(node, _Functions):
+        defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
+        return any(not _is_inert_decorator(each) for each in node.decorator_list) or any(
+            not _is_inert(each) for each in defaults
+        )
+    if isinstance(node, ast.ClassDef):
+        bases = [each for each in node.bases if ast.unparse(each) != "object"]
+        return bool(node.decorator_list or node.keywords or bases) or any(
+            _is_active(each) for each in node.body
+        )
+    if isinstance(node, ast.Assign):
+        plain = all(isinstance(target, ast.Name) for target in node.targets)
+        return not plain or not _is_inert(node.value)
+    if isinstance(node, ast.AnnAssign):
+        plain = isinstance(node.target, ast.Name)
+        return not plain or (node.value is not None and not _is_inert(node.value))
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Constant)
+    return not isinstance(node, ast.Pass | _Imports)
+
+
+def _is_inert(node: ast.expr) -> bool:
+    """Whether an expression's value is the same whenever it is worked out."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return all(_is_inert(each) for each in node.elts)
+    if isinstance(node, ast.Dict):
+        return all(each is not None and _is_inert(each) for each in (*node.keys, *node.values))
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.operand, ast.Constant)
+    if isinstance(node, ast.Call):
+        return _last_name(node.func) in _INERT_CALLS
+    return isinstance(node, ast.Constant | ast.Name | ast.Lambda)
+
+
+def _is_inert_decorator(node: ast.expr) -> bool:
+    return _last_name(node) in _INERT_DECORATORS
+
+
+def _is_mutable(node: ast.stmt) -> bool:
+    if isinstance(node, _Functions):
+        return False
+    if isinstance(node, ast.ClassDef):
+        # Classes that keep lists of their subclasses, or anything else, in themselves.
+        hooks = any(isinstance(e, _Functions) and e.name == "__init_subclass__" for e in node.body)
+        values = [each.value for each in node.body if isinstance(each, ast.Assign)]
+        return hooks or bool(node.keywords) or not all(_is_immutable(each) for each in values)
+    if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+        return not _is_immutable(node.value)
+    return True
+
+
+def _is_immutable(node: ast.expr) -> bool:
+    if isinstance(node, ast.Tuple):
+        return all(_is_immutable(each) for each in node.elts)
+    if isinstance(node, ast.BinOp):
+        return _is_immutable(node.left) and _is_immutable(node.right)
+    if isinstance(node, ast.Call):
+        return _last_name(node.func) in _INERT_CALLS
+    return isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda | ast.UnaryOp | ast.Compare)
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _stored_roots(tree: ast.AST) -> frozenset[str]:
+    """The names whose attributes or items are assigned to or deleted."""
+    return frozenset(
+        root_of(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
+    )
+
+
+# Notes --------------------------------------------------------------------------------------------
+
+
+def name_uses(unit: Unit) -> tuple[ast.Name, ...]:
+    """The places where a moved assignment names its module, and can go on to name the old one.
+
+    So a logger keeps its name: what is configured for it and what is recorded stay as they were.
+
+    Args:
+        unit: The statement.
+
+    Returns:
+        The expressions ``__name__`` in it, those in formatted strings excepted.
+    """
+    if not isinstance(unit.node, ast.Assign | ast.AnnAssign):
+        return ()
+    formatted = {
+        id(inner)
+        for node in ast.walk(unit.node)
+        if isinstance(node, ast.JoinedStr | ast.Compare)
+        for inner in ast.walk(node)
+    }
+    return tuple(
+        node
+        for node in ast.walk(unit.node)
+        if isinstance(node, ast.Name) and node.id == "__name__" and id(node) not in formatted
+    )
+
+
+def find_notes(
+    contents: Contents, closure: Closure, partner: str, new: str, *, loses_import: bool
+) -> tuple[Note, ...]:
+    """Find what else a move changes, or may change.
+
+    Args:
+        contents: The module that names move out of.
+        closure: What moves.
+        partner: The module that imports them.
+        new: The new module.
+        loses_import: Whether the partner then imports nothing from the old module any more.
+
+    Returns:
+        The notes, by line.
+    """
+    found = [
+        *_module_notes(contents, closure, new),
+        *_import_notes(contents, closure, partner, new),
+        *_staying_notes(contents, closure, partner, loses_import=loses_import),
+    ]
+    path = contents.source.module.path
+    return tuple(sorted({Note(path, line, text) for line, text in found}))
+
+
+def _module_notes(contents: Contents, closure: Closure, new: str) -> Iterator[tuple[int, str]]:
+    for unit in closure.moved:
+        kept = {id(node) for node in name_uses(unit)}
+        for node in ast.walk(unit.node):
+            if isinstance(node, ast.Name) and node.id in IMPLICIT - {"__annotations__"}:
+                if id(node) in kept:
+                    name = contents.source.module.name
+                    yield node.lineno, f"goes on to use the name {name}, as a literal"
+                elif node.id != "__package__":
+                    yield node.lineno, f"{node.id} will be that of {new}"
+            elif isinstance(node, ast.Name) and node.id in {"eval", "exec"}:
+                yield node.lineno, f"{node.id} will see the names of {new}"
+        if isinstance(unit.node, ast.ClassDef):
+            text = f"__module__ of {unit.node.name} will be {new}: new pickles of it name that"
+            yield unit.first, text
+    for name, line in sorted(closure.unknown.items()):
+        yield line, f"{name} is bound nowhere in this module, nor will it be in {new}"
+
+
+def _import_notes(
+    contents: Contents, closure: Closure, partner: str, new: str
+) -> Iterator[tuple[int, str]]:
+    own = contents.source.module.name
+    for unit in closure.moved:
+        for node in ast.walk(unit.node):
+            if isinstance(node, _Imports):
+                for module in sorted({partner, own} & {*imported_modules(node, contents.source)}):
+                    yield node.lineno, f"{new} will import {module} when this is called"
+    for unit in closure.copied:
+        if isinstance(unit.node, _Imports) or contents.is_checking(unit):
+            continue
+        flags = [each for each in statements_in(unit.node) if isinstance(each, ast.Assign)]
+        if flags or any(isinstance(each, ast.Call) for each in at_once(unit.node)):
+            yield unit.first, f"is copied, and so runs in {new} as well"
+    unused = sorted(_unused_imports(contents, closure))
+    if unused:
+        names = ", ".join(unused)
+        yield 1, f"imports that nothing in this file uses any more are left for others: {names}"
+
+
+def _unused_imports(contents: Contents, closure: Closure) -> set[str]:
+    used = {name for unit in closure.moved for name in contents.names[unit.index].needs}
+    staying = [unit for unit in contents.source.units if unit not in set(closure.moved)]
+    for unit in staying:
+        if not isinstance(unit.node, _Imports):
+            used -= contents.names[unit.index].needs
+    bound: set[str] = set()
+    for unit in closure.copied:
+        bound |= contents.names[unit.index].binds
+    return used & bound
+
+
+def _staying_notes(
+    contents: Contents, closure: Closure, partner: str, *, loses_import: bool
+) -> Iterator[tuple[int, str]]:
+    order = _Order(contents, closure) if closure.moved else None
+    moved = frozenset(closure.moved)
+    active = [
+        unit
+        for unit in contents.source.units
+        if unit not in moved and order is not None and order.is_active(unit)
+    ]
+    for unit in active:
+        changed = sorted(_changed(unit.node) & set(closure.names))
+        if changed:
+            yield unit.first, f"changes {changed[0]}, which it does only once this file is imported"
+    if active and loses_import:
+        lines = ", ".join(str(unit.first) for unit in active[:5])
+        more = f" and {len(active) - 5} more" if len(active) > 5 else ""
+        yield (
+            active[0].first,
+            f"importing {partner} alone will not run this file any more: lines {lines}{more}",
+        )
+
+
+def _changed(node: ast.stmt) -> frozenset[str]:
+    """The names that a statement seems to change: by storing in them, or by calling a method."""
+    found = set(_stored_roots(node))
+    calls: Iterable[ast.expr] = ()
+    if isinstance(node, ast.Expr):
+        calls = (node.value,)
+    elif isinstance(node, _Functions | ast.ClassDef):
+        calls = node.decorator_list
+    for call in calls:
+        called = call.func if isinstance(call, ast.Call) else call
+        if isinstance(called, ast.Attribute):
+            found.add(root_of(called))
+    return frozenset(found)
+
+
+# Elsewhere ----------------------------------------------------------------------------------------
+
+
+def find_patches(
+    sources: Mapping[str, Source], module: str, names: Collection[str], new: str
+) -> tuple[Note, ...]:
+    """Find where other code replaces a moved name in the old module: moved code no longer sees it.
+
+    Args:
+        sources: The modules to look through.
+        module: The old module.
+        names: The names that moved, and those of copied imports.
+        new: The new module.
+
+    Returns:
+        A note for each place.
+    """
+    found = {
+        Note(
+            source.module.path,
+            line,
+            f"replaces {name} in {module}, which {new} will not see",
+        )
+        for source in sources.values()
+        for line, name in _patches_in(source, module, frozenset(names))
+    }
+    return tuple(sorted(found))
+
+
+def _patches_in(source: Source, module: str, names: frozenset[str]) -> Iterator[tuple[int, str]]:
+    if module.rpartition(".")[2] not in source.text:
+        return
+    quoted = {f"{module}.{name}": name for name in names}
+    known = _names_of_module(source, module)
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+            if node.attr in names and ast.unparse(node.value) in known:
+                yield node.lineno, node.attr
+        elif isinstance(node, ast.Call) and node.args:
+            first, *rest = node.args
+            if isinstance(first, ast.Constant) and first.value in quoted:
+                yield node.lineno, quoted[first.value]
+                continue
+            replaces = _last_name(node.func) in _REPLACING and ast.unparse(first) in known
+            if replaces and rest and isinstance(rest[0], ast.Constant) and rest[0].value in names:
+                yield node.lineno, str(rest[0].value)
+
+
+def _names_of_module(source: Source, module: str) -> frozenset[str]:
+    found = {module} if source.module.name != module else set()
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            found |= {each.asname for each in node.names if each.name == module and each.asname}
+        elif isinstance(node, ast.ImportFrom):
+            parent = absolute(node, source)
+            found |= {
+                each.asname or each.name
+                for each in node.names
+                if f"{parent}.{each.name}".lstrip(".") == module
+            }
+    return frozenset(found)
