@@ -69,7 +69,8 @@ class Driver:
         self, root: Path, orders: Iterable[Sequence[str]], calls: Sequence[str]
     ) -> list[dict[str, Any]]:
         """Import in each order, and evaluate the calls after each."""
-        assert self.process.stdin and self.process.stdout
+        assert self.process.stdin
+        assert self.process.stdout
         task = {"root": str(root), "orders": list(orders), "calls": calls}
         self.process.stdin.write(json.dumps(task) + "\n")
         self.process.stdin.flush()
@@ -82,7 +83,8 @@ def driving() -> Iterator[Driver]:
     try:
         yield driver
     finally:
-        assert driver.process.stdin and driver.process.stdout
+        assert driver.process.stdin
+        assert driver.process.stdout
         driver.process.stdin.close()
         driver.process.wait()
         driver.process.stdout.close()
@@ -100,7 +102,8 @@ def main() -> None:
     for line in sys.stdin:
         task = json.loads(line)
         outcomes = [_forked(task["root"], order, task["calls"]) for order in task["orders"]]
-        print(json.dumps(outcomes), flush=True)
+        sys.stdout.write(json.dumps(outcomes) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -355,7 +355,7 @@ def _reason_against_form(node: ast.stmt) -> str | None:
     """Blocks move when all they do is choose between definitions."""
     for each in statements_in(node):
         kind = type(each).__name__
-        if _may_be_copied(each):
+        if _may_be_copied(each) and not isinstance(each, ast.With):
             continue
         if isinstance(each, ast.Assign | ast.AnnAssign):
             targets = each.targets if isinstance(each, ast.Assign) else [each.target]
@@ -385,12 +385,15 @@ def at_once(node: ast.AST) -> Iterator[ast.AST]:
                 yield from at_once(child)
 
 
-def close(contents: Contents, wanted: Mapping[str, int], barred: Collection[str]) -> Closure:
+def close(
+    contents: Contents, wanted: Mapping[str, int], partner: str, barred: Collection[str]
+) -> Closure:
     """Find what has to move with some names.
 
     Args:
         contents: The module that defines them.
-        wanted: The names, and the line to blame for a name that is not there.
+        wanted: The names, and the line that asks for each.
+        partner: The file that does.
         barred: The modules that what moves must not import when it is imported itself.
 
     Returns:
@@ -399,9 +402,11 @@ def close(contents: Contents, wanted: Mapping[str, int], barred: Collection[str]
     search = _Search(contents, frozenset(barred))
     for name in sorted(wanted):
         if name not in contents.where and name not in contents.rebound:
-            search.seen.add(name)
-            search.refuse(name, wanted[name], _not_there(contents))
-        search.take([name], wanted[name])
+            error = InputError(_not_there(contents), path=partner, line=wanted[name], key=name)
+            search.problems[name, ""] = error
+        else:
+            search.take([name], wanted[name])
+    _judge_exports(search)
     _attach(search)
     moved = tuple(sorted(search.moved, key=lambda unit: unit.index))
     names = dict.fromkeys(
@@ -413,6 +418,16 @@ def close(contents: Contents, wanted: Mapping[str, int], barred: Collection[str]
     }
     problems = tuple(sorted(search.problems.values(), key=lambda each: (each.line or 0, str(each))))
     return Closure(moved, tuple(names), copied, search.unknown, problems)
+
+
+def _judge_exports(search: _Search) -> None:
+    """A list of names that is worked out may look at where they are defined."""
+    for unit in search.contents.source.units:
+        if "__all__" not in search.contents.names[unit.index].binds:
+            continue
+        for node in at_once(unit.node):
+            if isinstance(node, ast.Call | ast.comprehension):
+                search.refuse("__all__", unit.first, "is worked out, so that it may change")
 
 
 def _not_there(contents: Contents) -> str:

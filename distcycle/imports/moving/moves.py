@@ -86,10 +86,10 @@ class _Task:
 
     def move(self, names: Collection[str] | None) -> Move:
         wanted, origins = self._wanted(names)
-        closure = close(self.contents, wanted, self.barred)
+        closure = close(self.contents, wanted, self.partner.module.path, self.barred)
         problems = closure.problems or find_order_problems(self.contents, closure)
         if not closure.moved and not problems:
-            problems = (self._nothing(),)
+            problems = (self._nothing(origins),)
         if problems:
             raise MoveRefused(problems)
         taken = set(closure.names) | {
@@ -116,16 +116,21 @@ class _Task:
                 origins[name] = origin
         return wanted, origins
 
-    def _nothing(self) -> InputError:
-        obstacles = [use for use in self.uses.modules if use.obstacle]
+    def _nothing(self, origins: Collection[str]) -> InputError:
+        path = self.partner.module.path
         reason = f"imports nothing from {self.barred[0]} that could move"
-        if obstacles:
-            return InputError(
-                f"{reason}: {obstacles[0].obstacle}",
-                path=self.partner.module.path,
-                line=obstacles[0].line,
-            )
-        return InputError(reason, path=self.partner.module.path)
+        if origins:
+            reason = f"imports nothing from {self.barred[0]} that is defined there"
+            names = ", ".join(sorted(origins))
+            return InputError(f"{reason}: import {names} from where it is", path=path)
+        for use in self.uses.modules:
+            if use.obstacle:
+                return InputError(f"{reason}: {use.obstacle}", path=path, line=use.line)
+        for each in self.uses.names:
+            if each.node.names[0].name == "*":
+                line = each.node.lineno
+                return InputError(f"{reason}: imports all names", path=path, line=line)
+        return InputError(reason, path=path)
 
     def _verified(
         self, closure: Closure, redirected: Redirection, wanted: Mapping[str, int]

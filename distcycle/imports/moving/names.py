@@ -55,7 +55,7 @@ class UnitNames:
     @property
     def needs(self) -> frozenset[str]:
         """All names it needs."""
-        return self.now | self.later | self.quoted
+        return self.now | self.later | self.quoted | self.rebinds
 
 
 @dataclass(frozen=True, slots=True)

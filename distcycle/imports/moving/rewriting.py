@@ -138,7 +138,7 @@ def _joined(pieces: Sequence[_Piece]) -> Iterator[str]:
 
 def _header(source: Source) -> list[str]:
     """Comments at the top that are about the file: its encoding, its licence, tools' settings."""
-    end = source.units[0].comments if source.units else len(source.lines) + 1
+    end = source.units[0].first if source.units else len(source.lines) + 1
     lines = [line.rstrip("\r\n") for line in source.lines[: end - 1]]
     for unit in source.units[:1]:
         # A module's docstring may come before them.

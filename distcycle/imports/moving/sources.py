@@ -183,13 +183,14 @@ def _first_line(node: ast.stmt, lines: tuple[str, ...], before: int) -> int:
 
 
 def _comments_above(first: int, lines: tuple[str, ...], before: int) -> int:
+    if not before:  # a licence, a pragma: about the file
+        return first
     line = first
     while line - 1 > before and lines[line - 2].startswith("#"):
         if re.match(r"#\s*fmt:\s*(?:on|off)\b", lines[line - 2]):
             break
         line -= 1
-    # What touches the first line of the file is about the file: a licence, a pragma.
-    return first if line == 1 else line
+    return line
 
 
 def _is_crowded(node: ast.stmt, first: int, lines: tuple[str, ...], before: int) -> bool:
