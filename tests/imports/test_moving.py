@@ -8,10 +8,14 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 import tomli
 from entry_orders import Driver, driving, write_files
+from hypothesis import HealthCheck, assume, event, given, settings
+from random_loops import Loop, loops
 
 from distcycle.errors import InputError, MoveRefused
 from distcycle.imports.modules import find_modules
@@ -179,6 +183,18 @@ def wanted(x: Any):
         "import xml.dom.minidom  # noqa: F401",
         "from collections import deque as d, defaultdict",
         "from typing import Any  # type: ignore[attr-defined]",
+    )
+
+
+def test_imports_below_a_definition_stay_below_it() -> None:
+    old = """import os
+def first(): return os
+from .third import helper  # noqa: E402
+def wanted(): return first, helper
+"""
+    assert new_text(loop(old)) == (
+        '"""What old and user share."""\n\nimport os\n\n\ndef first(): return os\n\n\n'
+        "from .third import helper  # noqa: E402\n\n\ndef wanted(): return first, helper\n"
     )
 
 
@@ -673,3 +689,50 @@ def test_diffs_can_be_applied(tool: str, end: str, tmp_path: Path) -> None:
     subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
     for path, text in after.items():
         assert (tmp_path / path).read_bytes() == text.encode(), path
+
+
+# Random loops -------------------------------------------------------------------------------------
+
+TWO = [("pkg.old", "pkg.user"), ("pkg.user", "pkg.old")]
+
+
+@given(loops())
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+def test_random_loops_do_as_before_or_are_refused(driver: Driver, case: Loop) -> None:
+    with TemporaryDirectory() as folder:
+        before, after = Path(folder, "before"), Path(folder, "after")
+        write_files(before, case.files)
+        outcomes = driver.outcomes(before, TWO, case.calls + case.early)
+        errors = [each["error"] for each in outcomes if "error" in each]
+        assume(all("circular import" in each for each in errors))
+        try:
+            done = move(case.files)
+        except MoveRefused:
+            event("refused")
+            return
+        event("moved, was circular" if errors else "moved")
+        write_files(after, case.files | dict(done.after))
+        check_outcomes(case, done, outcomes, driver.outcomes(after, TWO, case.calls + case.early))
+
+
+def check_outcomes(
+    case: Loop, done: Move, before: list[dict[str, Any]], after: list[dict[str, Any]]
+) -> None:
+    runs_less = any("will not run this file any more" in note.text for note in done.notes)
+    expected = next((each for each in before if "results" in each), None)
+    for order, old, new in zip(TWO, before, after, strict=True):
+        if done.remaining and "error" in old:
+            continue
+        assert "error" not in new, (order, new)
+        told = old if "results" in old else expected
+        if told is None:
+            continue
+        # What was worked out before the old module ran may differ, and a note says so.
+        count = len(case.calls) if runs_less and order == TWO[1] else None
+        assert new["results"][:count] == told["results"][:count], order
+        if not runs_less:
+            assert new["log"] == told["log"], order

@@ -86,10 +86,14 @@ class _Order:
 
     def _shared(self, early: Unit, late: Unit) -> frozenset[str]:
         reached = self._reached(early) & self._reached(late)
-        own = {name for name in reached if self._is_mutable(name)}
+        own = self.reached_mutables(early) & reached
         # The attributes of an imported module are changed only where that can be seen.
         changed = _stored_roots(early.node) & reached
         return frozenset(own | changed)
+
+    def reached_mutables(self, unit: Unit) -> frozenset[str]:
+        """The names bound by the module that a statement may change when it runs."""
+        return frozenset(name for name in self._reached(unit) if self._is_mutable(name))
 
     def _problem(self, unit: Unit, reason: str) -> InputError:
         names = self.contents.names[unit.index].binds
@@ -324,8 +328,11 @@ def _staying_notes(
     ]
     for unit in active:
         changed = sorted(_changed(unit.node) & set(closure.names))
-        if changed:
-            yield unit.first, f"changes {changed[0]}, which it does only once this file is imported"
+        reached = sorted(order.reached_mutables(unit) & set(closure.names)) if order else []
+        if changed or reached:
+            verb = "changes" if changed else "may change"
+            name = (changed or reached)[0]
+            yield unit.first, f"{verb} {name}, which it does only once this file is imported"
     if active and loses_import:
         lines = ", ".join(str(unit.first) for unit in active[:5])
         more = f" and {len(active) - 5} more" if len(active) > 5 else ""

@@ -117,16 +117,12 @@ def write_new(
         Its text, and its imports as statements.
     """
     source = contents.source
-    imports = list(_copied_imports(contents, closure, package_of(new)))
     stem, other = source.module.name.rpartition(".")[2], partner.rpartition(".")[2]
+    body = _Body(contents, closure, new)
     pieces = [_Piece(text, 0) for text in _header(source)]
     pieces.append(_Piece(f'"""What {stem} and {other} share."""', 0))
-    pieces += _future(source)
-    pieces += imports
-    pieces += _moved_pieces(contents, closure, new)
-    newline = source.newline
-    text = newline.join(_joined(pieces))
-    return text + newline, tuple(piece.text for piece in imports)
+    pieces += [*_future(source), *body.pieces()]
+    return source.newline.join(_joined(pieces)) + source.newline, tuple(body.copied)
 
 
 def _joined(pieces: Sequence[_Piece]) -> Iterator[str]:
@@ -183,30 +179,83 @@ def _future(source: Source) -> Iterator[_Piece]:
             yield _Piece(source.segment(unit.node), 1)
 
 
-def _copied_imports(contents: Contents, closure: Closure, package: str) -> Iterator[_Piece]:
-    source = contents.source
-    previous: Unit | None = None
-    tests: dict[str, list[str]] = {}
-    for unit, names in closure.copied.items():
-        if isinstance(unit.node, ast.ImportFrom) and unit.node.module == "__future__":
-            continue
-        if contents.is_checking(unit):
-            assert isinstance(unit.node, ast.If)
-            inner = tests.setdefault(source.segment(unit.node.test), [])
-            inner += _checked_imports(unit.node, source, package, names)
-            continue
+class _Body:
+    """Copied imports and what moves, in their old order.
+
+    An import that stood below a definition stays below it: it may have been put there since what
+    it imports needs the definition.
+    """
+
+    def __init__(self, contents: Contents, closure: Closure, new: Module) -> None:
+        self.contents = contents
+        self.source = contents.source
+        self.moved = closure.moved
+        self.plain = {
+            unit: names for unit, names in closure.copied.items() if not _is_apart(contents, unit)
+        }
+        self.checked = {
+            unit: names for unit, names in closure.copied.items() if contents.is_checking(unit)
+        }
+        self.package = package_of(new)
+        self.copied: list[str] = []
+
+    def pieces(self) -> Iterator[_Piece]:
+        units = sorted((*self.plain, *self.moved), key=lambda unit: unit.index)
+        previous: Unit | None = None
+        for unit in units:
+            if unit == self.moved[0]:
+                yield from self._for_type_checkers()
+            yield (
+                self._copied(unit, previous) if unit in self.plain else self._moved(unit, previous)
+            )
+            previous = unit
+
+    def _copied(self, unit: Unit, previous: Unit | None) -> _Piece:
+        source = self.source
         if isinstance(unit.node, _Imports):
-            text = import_text(unit.node, source, package, names)
+            text = import_text(unit.node, source, self.package, self.plain[unit])
         else:
-            text = _unit_text(source, unit, _import_edits(unit, source, package))
+            text = _unit_text(source, unit, _import_edits(unit, source, self.package))
+        self.copied.append(text)
+        if previous is not None and previous.is_definition:
+            return _Piece(text, 2)
         gap = previous is None or any(
             source.is_blank(line) for line in range(previous.last, unit.first)
         )
-        yield _Piece(text, 1 if gap else 0)
-        previous = unit
-    for test, inner in tests.items():
-        text = source.newline.join((f"if {test}:", *(f"    {line}" for line in inner)))
-        yield _Piece(text, 1)
+        return _Piece(text, 1 if gap else 0)
+
+    def _for_type_checkers(self) -> Iterator[_Piece]:
+        source = self.source
+        tests: dict[str, list[str]] = {}
+        for unit, names in self.checked.items():
+            assert isinstance(unit.node, ast.If)
+            inner = tests.setdefault(source.segment(unit.node.test), [])
+            inner += _checked_imports(unit.node, source, self.package, names)
+        for test, inner in tests.items():
+            text = source.newline.join((f"if {test}:", *(f"    {line}" for line in inner)))
+            self.copied.append(text)
+            yield _Piece(text, 1)
+
+    def _moved(self, unit: Unit, previous: Unit | None) -> _Piece:
+        source = self.source
+        literal = f'"{source.module.name}"'
+        edits = [*_import_edits(unit, source, self.package)]
+        edits += [Edit(*source.span(node), literal) for node in name_uses(unit)]
+        apart = unit.is_definition or (previous is not None and previous.is_definition)
+        blank = 2 if apart else self._gap(previous, unit)
+        return _Piece(_unit_text(source, unit, edits), blank)
+
+    def _gap(self, previous: Unit | None, unit: Unit) -> int:
+        """As many blank lines as there were, where nothing else stood between two statements."""
+        if previous is None or previous.index + 1 != unit.index or previous in self.plain:
+            return 1
+        return sum(self.source.is_blank(line) for line in range(previous.last + 1, unit.comments))
+
+
+def _is_apart(contents: Contents, unit: Unit) -> bool:
+    """Whether an import does not run where it stands: one from the future, or for type checkers."""
+    future = isinstance(unit.node, ast.ImportFrom) and unit.node.module == "__future__"
+    return future or contents.is_checking(unit)
 
 
 def _checked_imports(
@@ -219,25 +268,6 @@ def _checked_imports(
             lines = text.split(source.newline)
             below = (f"    {line.removeprefix(own)}" for line in lines[1:])
             yield source.newline.join((lines[0], *below))
-
-
-def _moved_pieces(contents: Contents, closure: Closure, new: Module) -> Iterator[_Piece]:
-    source = contents.source
-    previous: Unit | None = None
-    for unit in closure.moved:
-        edits = [*_import_edits(unit, source, package_of(new))]
-        literal = f'"{source.module.name}"'
-        edits += [Edit(*source.span(node), literal) for node in name_uses(unit)]
-        apart = unit.is_definition or (previous is not None and previous.is_definition)
-        yield _Piece(_unit_text(source, unit, edits), 2 if apart else _gap(source, previous, unit))
-        previous = unit
-
-
-def _gap(source: Source, previous: Unit | None, unit: Unit) -> int:
-    """As many blank lines as there were, where nothing else stood between two statements."""
-    if previous is None or previous.index + 1 != unit.index:
-        return 1
-    return sum(source.is_blank(line) for line in range(previous.last + 1, unit.comments))
 
 
 def _unit_text(source: Source, unit: Unit, edits: Iterable[Edit]) -> str:
