@@ -618,6 +618,21 @@ def test_a_package_shares_inside_of_itself_with_its_own_modules() -> None:
     assert "from .pkg_shared import wanted" in done.after["pkg/__init__.py"]
 
 
+def test_a_package_can_be_the_partner_of_its_own_module() -> None:
+    files = {
+        "pkg/__init__.py": "from .old import wanted\nx = 1\n",
+        "pkg/config.py": "size = 1\n",
+        "pkg/old.py": "from pkg import x, config\ndef wanted(): return config\nprint(x)\n",
+    }
+    done = move(files, "pkg.old", "pkg")
+    assert done.copied == ("from pkg import config",)
+    assert done.after["pkg/__init__.py"] == "from .old_shared import wanted\nx = 1\n"
+    files["pkg/old.py"] = "from pkg import x\ndef wanted(): return x\n"
+    assert reasons(files, source="pkg.old", partner="pkg") == [
+        "pkg/old.py:1: x: needs pkg, which is imported here: moving would not break the loop"
+    ]
+
+
 def test_texts_that_are_not_known() -> None:
     with pytest.raises(InputError, match=r"pkg.none: is no module whose text is known"):
         move(loop(DEFINITIONS), source="pkg.none")

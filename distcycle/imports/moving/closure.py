@@ -15,6 +15,7 @@ from distcycle.imports.moving.sources import Source, Unit, package_of
 __all__ = [
     "Closure",
     "Contents",
+    "Ground",
     "close",
     "contents_of",
     "absolute",
@@ -159,6 +160,28 @@ def absolute(node: ast.ImportFrom, source: Source) -> str:
     return ".".join((*above, *filter(None, [node.module])))
 
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What there is around the new module.
+
+    Attributes:
+        known: The modules that there are.
+        barred: Those that what moves must not import when it is imported itself.
+        above: The packages that the new module is in, which are always imported before it.
+    """
+
+    known: Collection[str]
+    barred: tuple[str, ...]
+    above: tuple[str, ...]
+
+    def runs_barred(self, module: str) -> bool:
+        """Whether to import a module is to run one that is barred."""
+        return any(
+            module == each or (module.startswith(f"{each}.") and each not in self.above)
+            for each in self.barred
+        )
+
+
 # What moves ---------------------------------------------------------------------------------------
 
 
@@ -184,7 +207,7 @@ class Closure:
 @dataclass(slots=True)
 class _Search:
     contents: Contents
-    barred: frozenset[str]
+    ground: Ground
     moved: set[Unit] = field(default_factory=set)
     copied: dict[Unit, set[str]] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
@@ -284,17 +307,18 @@ class _Search:
         self._judge_modules(node, [each for each in node.names if whole or binds(each, name)], name)
 
     def _judge_modules(self, node: _Imports, aliases: list[ast.alias], name: str) -> None:
-        if not aliases:
-            return
-        single = (
-            ast.Import(aliases)
-            if isinstance(node, ast.Import)
-            else ast.ImportFrom(node.module, aliases, node.level)
-        )
-        for module in imported_modules(single, self.contents.source):
-            if any(module == each or module.startswith(f"{each}.") for each in self.barred):
+        for alias in aliases:
+            module = self._imported(node, alias)
+            if self.ground.runs_barred(module):
                 reason = f"needs {module}, which is imported here: moving would not break the loop"
                 self.refuse(name, node.lineno, reason)
+
+    def _imported(self, node: _Imports, alias: ast.alias) -> str:
+        if isinstance(node, ast.Import):
+            return alias.name
+        module = absolute(node, self.contents.source)
+        inner = f"{module}.{alias.name}".lstrip(".")
+        return inner if inner in self.ground.known else module
 
     def _judge_copies(self, name: str) -> None:
         """A name may be imported several times, as long as it is the same that is imported."""
@@ -385,21 +409,19 @@ def at_once(node: ast.AST) -> Iterator[ast.AST]:
                 yield from at_once(child)
 
 
-def close(
-    contents: Contents, wanted: Mapping[str, int], partner: str, barred: Collection[str]
-) -> Closure:
+def close(contents: Contents, wanted: Mapping[str, int], partner: str, ground: Ground) -> Closure:
     """Find what has to move with some names.
 
     Args:
         contents: The module that defines them.
         wanted: The names, and the line that asks for each.
         partner: The file that does.
-        barred: The modules that what moves must not import when it is imported itself.
+        ground: What there is around the new module.
 
     Returns:
         What moves, or why it cannot.
     """
-    search = _Search(contents, frozenset(barred))
+    search = _Search(contents, ground)
     for name in sorted(wanted):
         if name not in contents.where and name not in contents.rebound:
             error = InputError(_not_there(contents), path=partner, line=wanted[name], key=name)
@@ -460,7 +482,7 @@ def _attach(search: _Search) -> None:
         bound = {name for each in search.moved for name in contents.names[each.index].binds}
         plain = not any(isinstance(target, ast.Name) for target in node.targets)
         if plain and roots <= bound and _are_at_hand(needs - bound, contents):
-            trial = _Search(contents, search.barred)
+            trial = _Search(contents, search.ground)
             trial.take(needs - bound, unit.first)
             if not trial.problems and not trial.moved and not trial.unknown:
                 search.moved.add(unit)

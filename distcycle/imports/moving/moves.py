@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from distcycle.errors import InputError, MoveRefused
 from distcycle.imports.modules import Module, ancestors_of
-from distcycle.imports.moving.closure import Closure, Contents, close, contents_of
+from distcycle.imports.moving.closure import Closure, Contents, Ground, close, contents_of
 from distcycle.imports.moving.hazards import find_notes, find_order_problems, find_patches
 from distcycle.imports.moving.partner import Uses, uses_of
 from distcycle.imports.moving.records import Move, Note
@@ -86,7 +86,8 @@ class _Task:
 
     def move(self, names: Collection[str] | None) -> Move:
         wanted, origins = self._wanted(names)
-        closure = close(self.contents, wanted, self.partner.module.path, self.barred)
+        ground = Ground(self.modules, self.barred, ancestors_of(self.new.name))
+        closure = close(self.contents, wanted, self.partner.module.path, ground)
         problems = closure.problems or find_order_problems(self.contents, closure)
         if not closure.moved and not problems:
             problems = (self._nothing(origins),)
