@@ -7,8 +7,10 @@ from collections.abc import Collection, Mapping
 
 from distcycle.errors import InputError, MoveRefused
 from distcycle.imports.modules import Module, ancestors_of
-from distcycle.imports.moving.closure import Closure, Contents, Ground, close, contents_of
-from distcycle.imports.moving.hazards import find_notes, find_order_problems, find_patches
+from distcycle.imports.moving.closure import Closure, Ground, close
+from distcycle.imports.moving.contents import Contents, contents_of
+from distcycle.imports.moving.notes import find_notes, find_patches
+from distcycle.imports.moving.order import find_order_problems
 from distcycle.imports.moving.partner import Uses, uses_of
 from distcycle.imports.moving.records import Move, Note
 from distcycle.imports.moving.redirection import Origin, Redirection, find_origin, redirect

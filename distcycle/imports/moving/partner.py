@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from distcycle.imports.conditions import catches_import_errors, judge_test
-from distcycle.imports.moving.closure import absolute
+from distcycle.imports.moving.contents import absolute
 from distcycle.imports.moving.names import quoted_names
 from distcycle.imports.moving.sources import Source
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from distcycle.imports.modules import Module
-from distcycle.imports.moving.closure import Contents, absolute, binds
+from distcycle.imports.moving.contents import Contents, absolute, binds
 from distcycle.imports.moving.partner import FromImport, ModuleImport, ModuleUse, Uses
 from distcycle.imports.moving.records import Remaining
 from distcycle.imports.moving.rewriting import REMARK, from_edit, render_import

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from distcycle.imports.modules import Module
-from distcycle.imports.moving.closure import Closure, Contents, absolute, binds
-from distcycle.imports.moving.hazards import name_uses
+from distcycle.imports.moving.closure import Closure
+from distcycle.imports.moving.contents import Contents, absolute, binds
+from distcycle.imports.moving.notes import name_uses
 from distcycle.imports.moving.sources import Edit, Source, Unit, apply_edits, package_of, written
 
 __all__ = ["REMARK", "from_edit", "import_text", "render_import", "write_new", "write_old"]

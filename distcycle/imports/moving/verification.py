@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from distcycle.errors import InputError
-from distcycle.imports.moving.closure import contents_of
+from distcycle.imports.moving.contents import contents_of
 from distcycle.imports.moving.names import BUILTINS, IMPLICIT, names_of_source
 from distcycle.imports.moving.sources import Source, parse_source
 
