@@ -22,11 +22,12 @@ from distcycle.imports.conditions import (
 )
 from distcycle.imports.records import FileImports, Form, ImportRecord, Kind, Modifier
 
-__all__ = ["extract", "parse_source"]
+__all__ = ["extract", "extract_tree", "parse_source"]
 
 _WORD = re.compile(rb"import")
 _CALLS = re.compile(rb"import_module|__import__")
 _RENAMED = re.compile(rb"import_module\s+as\b")
+_TOO_DEEP = "nested too deeply"
 _ANY_LINE = re.compile(rb"^", re.MULTILINE)
 _SIMPLE = (
     ast.Expr,
@@ -55,23 +56,33 @@ def extract(source: bytes, *, is_package: bool = False, newer: bool = False) -> 
     Returns:
         Its imports; a file that cannot be parsed gives a fault and no records.
     """
-    # Under another name a function that imports may be called on any line.
-    word = _ANY_LINE if _RENAMED.search(source) else _WORD
-    lines = _lines_with(word, source)
-    if not lines and not is_package:
+    if not is_package and _WORD.search(source) is None:
         return FileImports()
     try:
         tree = parse_source(source, newer=newer)
     except SyntaxError as error:
         return FileImports(fault=error.msg, fault_line=error.lineno)
     except (ValueError, RecursionError, MemoryError) as error:
-        return FileImports(fault=str(error) or "nested too deeply")
+        return FileImports(fault=str(error) or _TOO_DEEP)
+    return extract_tree(tree, source, is_package=is_package)
+
+
+def extract_tree(tree: ast.Module, source: bytes, *, is_package: bool = False) -> FileImports:
+    """Read what a file imports out of its syntax tree; see :func:`extract`.
+
+    Args:
+        tree: The syntax tree.
+        source: The file.
+        is_package: Whether it is the ``__init__`` of a package.
+    """
+    # Under another name a function that imports may be called on any line.
+    lines = _lines_with(_ANY_LINE if _RENAMED.search(source) else _WORD, source)
     try:
         reading = _Reading(lines, calls=_CALLS.search(source) is not None)
         reading.read_block(tree.body, _Context())
         records = reading.finish(tree, source)
     except RecursionError:
-        return FileImports(fault="nested too deeply")
+        return FileImports(fault=_TOO_DEEP)
     if not is_package:
         return FileImports(records=records)
     bound = bound_names(tree.body)

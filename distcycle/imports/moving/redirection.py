@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
 import tokenize
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from distcycle.imports.modules import Module
@@ -284,7 +283,12 @@ def _comments_in(text: str) -> Iterator[tuple[int, int, str]]:
     """The comments of a statement: where their line starts, where they start, and their text."""
     lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
     starts = [sum(map(len, lines[:count])) for count in range(len(lines))]
-    for token in tokenize.generate_tokens(io.StringIO(text.replace("\r\n", "\n")).readline):
+    for token in tokenize.generate_tokens(_lines_of(text)):
         if token.type == tokenize.COMMENT:
             start = starts[token.start[0] - 1]
             yield start, start + token.start[1], token.string
+
+
+def _lines_of(text: str) -> Callable[[], str]:
+    """A function that gives one line after the other, as ``tokenize`` wants it."""
+    return iter(text.replace("\r\n", "\n").splitlines(keepends=True)).__next__
