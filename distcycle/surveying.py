@@ -488,7 +488,10 @@ def _advise(fix: Fix) -> str:
         return f"name what defines it: {'; '.join(fix.instead)}"
     if fix.kind == "type-checking":
         also = ", with 'from __future__ import annotations'" if fix.unevaluated else ""
-        return f"put under TYPE_CHECKING{also}: {names}, needed for annotations only"
+        return (
+            f"put under TYPE_CHECKING{also}: {names}, needed for annotations only, unless these "
+            "are read when the program runs"
+        )
     if fix.kind == "lazy":
         return f"import where it is needed, in functions only: {names}"
     if fix.kind == "move":
