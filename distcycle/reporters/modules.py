@@ -35,7 +35,7 @@ def describe_survey(survey: Survey, *, whole: bool) -> Iterator[Line]:
     yield 0, f"{survey.name}: {count(sum(survey.modules.values()), 'module')} ({kinds})"
     for place in survey.read_from:
         yield 2, f"read from {place}"
-    yield 0, f"{count(total, 'import')}: {_join_counts(survey.imports)}"
+    yield 0, f"{total:,} import{'' if total == 1 else 's'}: {_join_counts(survey.imports)}"
     if survey.modifiers:
         yield 2, f"of these {_join_counts(survey.modifiers)}"
     shown = survey.unread if whole else survey.unread[:_UNREAD_SHOWN]
