@@ -59,12 +59,16 @@ class Scanner:
         self._cache = cache
         self._processes = processes
 
-    def scan(self, source: SourceTree, *, only: Collection[bytes] = ()) -> Scan:
+    def scan(
+        self, source: SourceTree, *, only: Collection[bytes] = (), partial: bool = False
+    ) -> Scan:
         """Read the imports of a tree's modules.
 
         Args:
             source: The tree.
             only: Words, one of which a file must hold to be parsed; all files when empty.
+            partial: Whether these are not all files of the distribution, so that what is known of
+                others is kept as well.
 
         Returns:
             Its modules. Those that hold no such word have no entry, unless they are known from an
@@ -88,7 +92,7 @@ class Scanner:
             for path, digest, imports in self._read(source, wanted, unknown, known, tuple(only)):
                 read[path] = imports
                 known.add(digest, wanted[path], imports)
-        known.keep()
+        known.keep(others=partial)
         files = {module.name: read[path] for path, module in wanted.items() if path in read}
         return Scan(source=source, modules=Tree(modules=modules, files=files))
 
@@ -251,10 +255,15 @@ class _Known:
             self._now[_file_key(digest, module)] = _dump(imports)
             self._is_new = True
 
-    def keep(self) -> None:
-        """Keep what this run met; what it did not, such as files that are gone, is dropped."""
+    def keep(self, *, others: bool) -> None:
+        """Keep what this run met; what it did not, such as files that are gone, is dropped.
+
+        Args:
+            others: Whether to keep what it did not meet as well.
+        """
         if self._is_new:
-            self._cache.store_imports(self._key, marshal.dumps(self._now))
+            kept = {**self._old, **self._now} if others else self._now
+            self._cache.store_imports(self._key, marshal.dumps(kept))
 
 
 def _file_key(digest: str, module: Module) -> str:
