@@ -28,6 +28,7 @@ from distcycle.reporters.phrases import (
     ACCEPTED,
     count,
     describe_breakers,
+    describe_evidence,
     describe_rule,
     describe_where,
     first_loop,
@@ -190,6 +191,7 @@ def _loop_lines(component: Component, report: Report) -> Iterator[str]:
     breakers = describe_breakers(component)
     if breakers:
         yield f"- {_prose(breakers)}"
+    yield from (f"- {_prose(describe_evidence(each))}" for each in component.evidence)
     for finding in report.findings:
         if finding.component == component.id and finding.accepted_by:
             yield f"- {_prose(describe_rule(finding.accepted_by))}"
