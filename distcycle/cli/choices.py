@@ -76,7 +76,8 @@ def settle_options(options: argparse.Namespace) -> tuple[Policy, list[Setting]]:
     given = {s.name for s in settings if s.source == "command line"}
     if not (options.resolve or options.show_config):
         _refuse_idle(given)
-    if options.allow_download and not options.imports and "allow-download" in given:
+    fetches = options.allow_download and "allow-download" in given
+    if fetches and not (options.imports or options.show_config):
         raise InputError("--allow-download goes with --imports")
     return policy, settings
 
