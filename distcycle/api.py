@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from packaging.utils import canonicalize_name
 
@@ -50,13 +50,14 @@ from distcycle.reporters import REPORTERS, View
 from distcycle.scope import Scope, choose_targets
 from distcycle.selection import Request, Selection, select
 from distcycle.statements import row_of
-from distcycle.targets import PLATFORMS, Target, read_target
+from distcycle.targets import PLATFORMS, Target, make_targets, read_target
 from distcycle.upgrading import find_upgrades, look_for_fix
 
 if TYPE_CHECKING:
     # What gets METADATA loads a third of the standard library, and most runs on a lock need none.
     from distcycle.metadata import Library
     from distcycle.resolution import Rules
+    from distcycle.surveying import ModuleJudge
     from distcycle.weighing import Imports
     from distcycle.witnesses import Means
 
@@ -68,6 +69,7 @@ __all__ = [
     "explain_packages",
     "find_fixes",
     "find_input",
+    "find_target",
     "find_unlocked",
     "find_upgrades",
     "gather",
@@ -86,6 +88,7 @@ __all__ = [
     "read_wheelhouse",
     "render",
     "resolve_scope",
+    "survey_imports",
     "write_text",
 ]
 
@@ -174,6 +177,32 @@ def _target_or_name(name: str | Target) -> str | Target:
         data = read_bytes(Path(name), name)
         return read_target(data.decode("utf-8", "replace"), path=name)
     return name
+
+
+def find_target(platform: str | None, python_version: str | None) -> Target | None:
+    """Find the one target for which modules are looked at.
+
+    Args:
+        platform: A name, or ``host``; None for this machine's where only a version is given.
+        python_version: A version of Python; None for the running one's.
+
+    Returns:
+        The target; None when neither is given.
+
+    Raises:
+        TargetError: A name is not known.
+        InputError: A file with a complete platform cannot be read.
+    """
+    if platform is None and python_version is None:
+        return None
+    from distcycle.host import host_target
+
+    wanted = _target_or_name(platform or "host")
+    if isinstance(wanted, Target) and python_version is None:
+        return wanted
+    host = host_target()
+    version = python_version or host.environment["python_version"]
+    return make_targets([wanted if isinstance(wanted, str) else host.platform], [version])[0]
 
 
 def judge_resolved(
@@ -615,6 +644,16 @@ def read_policy(path: str) -> Policy:
     text = read_text(path)
     table = "tool.distcycle" if Path(path).name == "pyproject.toml" else None
     return parse_policy(text, path=path, table=table)
+
+
+# Modules ------------------------------------------------------------------------------------------
+
+
+def survey_imports(names: Sequence[str], judge: ModuleJudge, **options: Any) -> Report:
+    """Report on the loops of modules; see :func:`distcycle.importing.survey_imports`."""
+    from distcycle.importing import survey_imports
+
+    return survey_imports(names, judge, **options)
 
 
 # Showing -----------------------------------------------------------------------------------------

@@ -96,6 +96,14 @@ CODES: Mapping[str, Code] = {
             ("docs/imports.md",),
         ),
         Code(
+            "unreadable-module",
+            "A module could not be read or parsed; the rest was judged.",
+            _W,
+            "Look at the file; one for a newer Python than is known is read by a newer distcycle.",
+            "egg/_py2.py says print 'x', which no Python 3 reads.",
+            ("docs/imports.md",),
+        ),
+        Code(
             "build-cycle",
             "Build requirements form a loop, so that not everything can be built from source.",
             _D,

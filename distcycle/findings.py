@@ -6,10 +6,12 @@ JSON, shows the same thing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from distcycle.codes import CODES, Code, Severity
+from distcycle.sightings import Evidence, Site, Survey
 
 __all__ = [
     "CODES",
@@ -30,10 +32,14 @@ __all__ = [
     "Severity",
     "Site",
     "Summary",
+    "Survey",
     "TargetRow",
     "Variant",
     "abbreviate_targets",
+    "count_findings",
     "describe_condition",
+    "fingerprint",
+    "list_names",
 ]
 
 
@@ -110,60 +116,6 @@ class Edge:
     line: int | None
     targets: tuple[str, ...]
     condition: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
-    """One place where a module imports something.
-
-    Attributes:
-        module: The module that imports.
-        path: Its file.
-        line: Where in it, counted from 1.
-        text: The import, in one line.
-        kind: When it runs: ``static``, ``lazy``, ``type-checking``, ``main`` or ``dead``.
-        modifiers: What else decides on that, such as ``guarded``.
-        scope: The functions and classes it stands in, joined by dots; ``""`` for the module.
-        condition: The tests it stands under; ``""`` for none.
-    """
-
-    module: str
-    path: str
-    line: int
-    text: str
-    kind: str
-    modifiers: tuple[str, ...] = ()
-    scope: str = ""
-    condition: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What the modules of one package say about cutting its edge to another.
-
-    Attributes:
-        source: The project that requires.
-        target: The project that is required.
-        verdict: ``safe``, ``safe-partly``, ``safe-if-co-installed``, ``unsafe`` or ``unknown``.
-        reason: Why, in one line.
-        read_from: What was read; ``""`` when nothing could be.
-        files: How many files of the source may import anything.
-        sites: Where they import the target, by file and line.
-        failing: The modules of the source that cannot be imported without the target.
-        path: The first way from what is imported to the import that fails, a line for each step.
-        notes: What else is to be known, such as imports whose name is computed.
-    """
-
-    source: str
-    target: str
-    verdict: str
-    reason: str
-    read_from: str = ""
-    files: int = 0
-    sites: tuple[Site, ...] = ()
-    failing: tuple[str, ...] = ()
-    path: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,6 +330,7 @@ class Report:
         opened: Loops that the policy's cuts opened.
         changes: What happened to loops since the state that the input is compared with.
         notes: What else to know of the inputs.
+        surveys: What was found in the modules of distributions, where that was asked for.
         command: The command that makes this report again, ``""`` when made from Python.
     """
 
@@ -392,6 +345,7 @@ class Report:
     opened: tuple[Opened, ...] = ()
     changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
+    surveys: tuple[Survey, ...] = ()
     command: str = ""
 
     @property
@@ -404,6 +358,47 @@ class Report:
         """Whether there were packages, or lines that could be none, and nothing is said of any."""
         unread = any(finding.code == "unreadable-requirement" for finding in self.findings)
         return (self.summary.packages > 0 or unread) and self.summary.judged == 0
+
+
+_LONGEST_ID = 100
+
+
+def fingerprint(code: str, names: Collection[str], extras: Collection[str] = ()) -> str:
+    """Identify a component by its code, members and extras, cut to a digest when long.
+
+    Args:
+        code: Its code.
+        names: Its members, sorted.
+        extras: The extras that are active in it, sorted.
+    """
+    text = "+".join(names)
+    if extras:
+        text += f"[{','.join(extras)}]"
+    if len(text) > _LONGEST_ID:
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        text = f"{text.partition('+')[0]}+{len(names) - 1}@{digest}"
+    return f"{code}:{text}"
+
+
+def count_findings(found: Iterable[Finding]) -> dict[str, int]:
+    """Count what is denied, warned of and accepted; what is accepted counts as nothing else."""
+    found = tuple(found)
+    open_findings = [finding for finding in found if finding.accepted_by is None]
+    accepted = [finding.accepted_by for finding in found if finding.accepted_by is not None]
+    known = [rule for rule in accepted if rule.kind == "baseline"]
+    return {
+        "deny": sum(finding.severity is Severity.DENY for finding in open_findings),
+        "warn": sum(finding.severity is Severity.WARN for finding in open_findings),
+        "accepted": len(accepted) - len(known),
+        "known": len(known),
+    }
+
+
+def list_names(names: Sequence[str], most: int) -> str:
+    """Join names, and say how many are left out beyond ``most``."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def describe_condition(condition: str) -> str:

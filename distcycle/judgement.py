@@ -15,7 +15,15 @@ from distcycle.builds import Builds, draft_builds
 from distcycle.checks import find_all, find_unknown
 from distcycle.cycles import Component, find_components
 from distcycle.drafts import Draft, describe_package
-from distcycle.findings import Finding, Missing, NearMiss, Report, Severity, Summary
+from distcycle.findings import (
+    Finding,
+    Missing,
+    NearMiss,
+    Report,
+    Severity,
+    Summary,
+    count_findings,
+)
 from distcycle.markers import Condition, Space
 from distcycle.model import Facts, Package, Snapshot
 from distcycle.nearmisses import find_near_misses
@@ -230,19 +238,6 @@ def _importance(finding: Finding) -> tuple[object, ...]:
     )
 
 
-def _count(found: Sequence[Finding]) -> dict[str, int]:
-    """Count what is denied, warned of and accepted; what is accepted counts as nothing else."""
-    open_findings = [finding for finding in found if finding.accepted_by is None]
-    accepted = [finding.accepted_by for finding in found if finding.accepted_by is not None]
-    known = [rule for rule in accepted if rule.kind == "baseline"]
-    return {
-        "deny": sum(finding.severity is Severity.DENY for finding in open_findings),
-        "warn": sum(finding.severity is Severity.WARN for finding in open_findings),
-        "accepted": len(accepted) - len(known),
-        "known": len(known),
-    }
-
-
 def _summarise(
     selection: Selection, found: Sequence[Finding], components: Sequence[object]
 ) -> Summary:
@@ -265,7 +260,7 @@ def _summarise(
         edges=sum(edge.judged for edge in selection.edges),
         wheels_read=len(_files_read(selection)),
         components=len(components),
-        **_count(found),
+        **count_findings(found),
     )
 
 
@@ -363,7 +358,7 @@ def add_targets(report: Report, beside: Report, order: Sequence[str]) -> Report:
         report.summary,
         unknown=len({missing.package for missing in unknown}),
         components=len(components),
-        **_count(found),
+        **count_findings(found),
     )
     loops = [{member.name for member in component.packages} for component in components]
     return replace(
@@ -458,7 +453,7 @@ def combine(reports: Sequence[Report]) -> Report:
         inputs=tuple(i for report in reports for i in report.inputs),
         targets=tuple(targets.values()),
         whole=any(report.whole for report in reports),
-        summary=Summary(**{**counts, **_count(found)}),
+        summary=Summary(**{**counts, **count_findings(found)}),
         components=tuple(c for report in reports for c in report.components),
         findings=tuple(found),
         unknown=tuple(u for report in reports for u in report.unknown),
@@ -466,6 +461,7 @@ def combine(reports: Sequence[Report]) -> Report:
         opened=tuple(o for report in reports for o in report.opened),
         changes=tuple(c for report in reports for c in report.changes),
         notes=tuple(n for report in reports for n in report.notes),
+        surveys=tuple(s for report in reports for s in report.surveys),
     )
 
 

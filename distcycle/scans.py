@@ -20,7 +20,7 @@ from distcycle.imports.records import EXTRACTOR
 from distcycle.metadata.cache import Cache
 from distcycle.trees import SourceTree
 
-__all__ = ["Scan", "Scanner"]
+__all__ = ["Scan", "Scanner", "paused_collector"]
 
 _PARALLEL_BYTES = 5_000_000
 _CHUNKS_PER_PROCESS = 8
@@ -42,7 +42,7 @@ class Scan:
     modules: Tree
 
     def place(self, module: str) -> str:
-        """Where a module's file is, as people would open it."""
+        """Where a module's file is; see :meth:`SourceTree.show`."""
         return self.source.show(self.modules.modules[module].path)
 
 
@@ -88,7 +88,7 @@ class Scanner:
                 unknown.append(path)
             else:
                 read[path] = found
-        with _paused_collector():
+        with paused_collector():
             for path, digest, imports in self._read(source, wanted, unknown, known, tuple(only)):
                 read[path] = imports
                 known.add(digest, wanted[path], imports)
@@ -169,7 +169,7 @@ def _parse_apart(
 def _parse(source: SourceTree, chunk: Sequence[tuple[str, bool]]) -> bytes:
     """What a process does: by marshal, for pickling so many records takes as long as parsing."""
     packages = dict(chunk)
-    with _paused_collector():
+    with paused_collector():
         return marshal.dumps(
             [
                 (path, None, _dump(_UNREADABLE))
@@ -202,7 +202,7 @@ def _balance(source: SourceTree, paths: Iterable[str], count: int) -> list[list[
 
 
 @contextmanager
-def _paused_collector() -> Iterator[None]:
+def paused_collector() -> Iterator[None]:
     """Syntax trees are large and have no loops: looking for some takes a third of the time."""
     was_on = gc.isenabled()
     gc.disable()

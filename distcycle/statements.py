@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -19,6 +18,7 @@ from distcycle.findings import (
     Variant,
     abbreviate_targets,
     describe_condition,
+    fingerprint,
 )
 from distcycle.lines import find_lines
 from distcycle.markers import Condition, Speller
@@ -27,8 +27,6 @@ from distcycle.selection import Edge, Selection
 from distcycle.targets import Target
 
 __all__ = ["Lines", "Statements", "row_of"]
-
-_LONGEST_ID = 100
 
 
 def row_of(target: Target) -> TargetRow:
@@ -170,14 +168,8 @@ class Statements:
 
     def id_of(self, component: Component) -> str:
         """The fingerprint: code, sorted names and extras, cut to a digest when long."""
-        extras = _extras_of(component)
-        text = "+".join(self._names(component.packages))
-        if extras:
-            text += f"[{','.join(extras)}]"
-        if len(text) > _LONGEST_ID:
-            digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-            text = f"{text.partition('+')[0]}+{len(component.packages) - 1}@{digest}"
-        return f"{component.kind}:{text}"
+        names = self._names(component.packages)
+        return fingerprint(component.kind, names, _extras_of(component))
 
     def names_of(self, component: Component) -> tuple[str, ...]:
         """The projects of a component, sorted."""

@@ -11,15 +11,15 @@ import base64
 import binascii
 import csv
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from distcycle.errors import InputError
-from distcycle.wheelwork.archives import open_wheel
+from distcycle.wheelwork.archives import Wheel, open_wheel
 
 __all__ = [
     "SourceTree",
@@ -36,7 +36,7 @@ _FILE_LIMIT_BYTES = 32 * 2**20
 _FILES_LIMIT = 250_000
 _SUFFIXES = (".py", ".so", ".pyd")
 _NOT_SOURCES = frozenset(("build", "dist", "node_modules", "__pycache__"))
-# Their folders count when they stand beside a package, but they are no part of what is installed.
+# Installers write RECORD last, and file systems count in steps of up to two seconds.
 _SLACK_S = 2
 
 
@@ -66,6 +66,7 @@ class SourceTree:
         base: The folder or the wheel.
         files: By their path below ``sys.path``; those that may make modules only.
         is_wheel: Whether ``base`` is a wheel.
+        is_folder: Whether it is a folder of sources, whose files people open by their whole path.
     """
 
     project: str
@@ -74,6 +75,7 @@ class SourceTree:
     base: str
     files: Mapping[str, TreeFile] = field(hash=False)
     is_wheel: bool = False
+    is_folder: bool = False
 
     @property
     def import_names(self) -> tuple[str, ...]:
@@ -82,37 +84,42 @@ class SourceTree:
         return tuple(sorted(top for top in tops if top.isidentifier()))
 
     def show(self, path: str) -> str:
-        """A file's path as people would open it."""
+        """A file's path: of sources as people would open it, else as below ``sys.path``."""
         place = self.files[path].place if path in self.files else path
-        return place if self.is_wheel else os.path.join(self.base, place)
+        return os.path.normpath(os.path.join(self.base, place)) if self.is_folder else place
 
-    def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
-        """Read files, one after the other.
-
-        Args:
-            paths: Some of :attr:`files`.
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[str], bytes | None]]:
+        """Open it for reading.
 
         Yields:
-            Each path and its content; None where it cannot be read, or is far too large.
+            What gives the content of one of :attr:`files`; None where it cannot be read, or is far
+            too large.
 
         Raises:
             InputError: The wheel cannot be read.
         """
-        if self.is_wheel:
-            yield from self._read_members(paths)
+        if not self.is_wheel:
+            yield self._read_file
             return
-        for path in paths:
-            file = self.files[path]
-            yield path, _read(os.path.join(self.base, file.place), file.size_bytes)
-
-    def _read_members(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         with open_wheel(Path(self.base)) as wheel:
+            yield lambda path: self._read_member(wheel, self.files[path])
+
+    def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+        """Read some of :attr:`files`, one after the other; see :meth:`opened`."""
+        with self.opened() as read:
             for path in paths:
-                file = self.files[path]
-                if file.size_bytes > _FILE_LIMIT_BYTES:
-                    yield path, None
-                else:
-                    yield path, wheel.read_member(file.place, _FILE_LIMIT_BYTES)
+                yield path, read(path)
+
+    def _read_file(self, path: str) -> bytes | None:
+        file = self.files[path]
+        return _read(os.path.join(self.base, file.place), file.size_bytes)
+
+    @staticmethod
+    def _read_member(wheel: Wheel, file: TreeFile) -> bytes | None:
+        if file.size_bytes > _FILE_LIMIT_BYTES:
+            return None
+        return wheel.read_member(file.place, _FILE_LIMIT_BYTES)
 
 
 def _read(place: str, size_bytes: int) -> bytes | None:
@@ -254,6 +261,7 @@ def open_installed(info: Path) -> SourceTree:
             read_from=f"{editable} (editable)",
             base=tree.base,
             files=tree.files,
+            is_folder=True,
         )
     return SourceTree(
         project=canonicalize_name(project),
@@ -333,6 +341,7 @@ def open_folder(path: str) -> SourceTree:
         read_from=path,
         base=str(root),
         files=dict(sorted(files.items())),
+        is_folder=True,
     )
 
 

@@ -13,6 +13,7 @@ from distcycle.cli.commands import (
     run_diff,
     run_explain,
     run_fix,
+    run_imports,
     run_lint_bazel,
     run_policy_check,
     run_policy_init,
@@ -59,6 +60,7 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     _add_explain(commands)
     _add_fix(commands, _tools() if "fix" in words else "")
     _add_lint(commands)
+    _add_imports(commands)
     _add_bundle(commands)
     _add_render(commands)
     _add_policy(commands)
@@ -94,12 +96,16 @@ def _add_audit(commands: Commands) -> None:
     _add_judgement_options(command)
     _add_imports_options(command.add_argument_group("imports"))
     _add_resolution_options(command)
+    _add_baseline(command)
+    _add_show_config(command)
+
+
+def _add_baseline(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("baseline")
     group.add_argument("--baseline", metavar="FILE", help="findings that are known do not count")
     group.add_argument(
         "--write-baseline", metavar="FILE", help="write all findings down as known, and exit 0"
     )
-    _add_show_config(command)
 
 
 def _add_diff(commands: Commands) -> None:
@@ -152,6 +158,17 @@ def _add_judgement_options(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("judgement")
     _add_switch(group, "--build", "--no-build", "find loops of build requirements as well")
     _add_policy_options(group)
+    _add_severities(group)
+    _add_switch(group, "--fail-on-unknown", "--pass-on-unknown", "the same as --deny edges-unknown")
+    _add_max_cycles(group)
+    group = command.add_argument_group("output")
+    _add_form_options(group)
+    group.add_argument(
+        "--show-targets", action="store_true", help="say which environment each platform means"
+    )
+
+
+def _add_severities(group: argparse._ActionsContainer) -> None:
     for flag, severity in (("-A", "allow"), ("-W", "warn"), ("-D", "deny")):
         group.add_argument(
             flag,
@@ -163,14 +180,11 @@ def _add_judgement_options(command: argparse.ArgumentParser) -> None:
             type=functools.partial(_severity, severity),
             help=f"weigh findings of this code as {severity}",
         )
-    _add_switch(group, "--fail-on-unknown", "--pass-on-unknown", "the same as --deny edges-unknown")
+
+
+def _add_max_cycles(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--max-cycles", type=_positive, default=100, metavar="N", help="loops listed (100)"
-    )
-    group = command.add_argument_group("output")
-    _add_form_options(group)
-    group.add_argument(
-        "--show-targets", action="store_true", help="say which environment each platform means"
     )
 
 
@@ -274,6 +288,41 @@ def _add_lint(commands: Commands) -> None:
 def _add_imports_options(group: argparse._ActionsContainer) -> None:
     _add_switch(group, "--imports", "--no-imports", "say what modules lose by cutting an edge")
     _add_switch(group, "--allow-download", "--no-download", "fetch wheels that are not here")
+
+
+def _add_imports(commands: Commands) -> None:
+    command = _add_command(
+        commands,
+        "imports",
+        "find the modules that import each other, and what would open their loops",
+        run_imports,
+        "distcycle imports torch",
+    )
+    command.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="TARGET",
+        help="an installed distribution, a wheel or a folder of sources",
+    )
+    group = command.add_argument_group("input")
+    group.add_argument("--python", metavar="EXE", help="look for distributions in this environment")
+    group.add_argument(
+        "--together", action="store_true", help="find loops across all targets as well"
+    )
+    group.add_argument(
+        "--platform", metavar="P", help="leave out what is imported on other platforms only"
+    )
+    group.add_argument("--python-version", metavar="V", help="the same for versions of Python")
+    _add_cache_options(group)
+    group = command.add_argument_group("judgement")
+    group.add_argument(
+        "--check", action="store_true", help="exit 1 on loops that are neither known nor accepted"
+    )
+    _add_policy_options(group)
+    _add_severities(group)
+    _add_max_cycles(group)
+    _add_baseline(command)
+    _add_form_options(command.add_argument_group("output"))
 
 
 def _add_policy_options(group: argparse._ActionsContainer) -> None:
@@ -382,8 +431,7 @@ def _add_fact_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--extra-index-url", action="append", default=[], metavar="URL")
     group.add_argument("--find-links", action="append", default=[], metavar="PLACE")
     _add_switch(group, "--no-index", "--use-index", "ask no index")
-    group.add_argument("--cache-dir", metavar="DIR")
-    _add_switch(group, "--no-cache", "--use-cache", "keep facts nowhere")
+    _add_cache_options(group)
     group.add_argument("--cert", metavar="FILE", help="certificate authorities")
     group.add_argument("--proxy", metavar="URL")
     group.add_argument("--timeout", type=_seconds, metavar="S", help="seconds of silence")
@@ -391,6 +439,11 @@ def _add_fact_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--concurrency", type=_positive, default=32, metavar="N", help="requests at a time (32)"
     )
+
+
+def _add_cache_options(group: argparse._ActionsContainer) -> None:
+    group.add_argument("--cache-dir", metavar="DIR")
+    _add_switch(group, "--no-cache", "--use-cache", "keep facts nowhere")
 
 
 def _add_bundle(commands: Commands) -> None:

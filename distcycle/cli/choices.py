@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
-    from datetime import datetime
+    from datetime import date, datetime
+    from pathlib import Path
 
+    from distcycle.baseline import Baseline
     from distcycle.emitters import Emitter
     from distcycle.judgement import Options
     from distcycle.metadata import Library
@@ -25,18 +27,23 @@ if TYPE_CHECKING:
     from distcycle.scope import Scope
     from distcycle.selection import Request
     from distcycle.settings import Setting
+    from distcycle.surveying import ModuleJudge
+    from distcycle.targets import Target
     from distcycle.witnesses import Means
 
 __all__ = [
     "constrain",
+    "find_cache_dir",
     "find_emitter",
     "find_pin_emitter",
+    "find_target",
     "find_ways",
     "hint_nearest",
     "make_judgement",
     "make_library",
     "make_library_if_asked",
     "make_means",
+    "make_module_judge",
     "make_request",
     "make_resolvable",
     "make_rules",
@@ -94,24 +101,64 @@ def _refuse_idle(given: set[str]) -> None:
 
 def make_judgement(options: argparse.Namespace, policy: Policy) -> Options:
     """Make what the judgement is told: policy, date, baseline and limits."""
-    from datetime import datetime, timezone
-
-    from distcycle import api
-    from distcycle.baseline import parse_baseline
     from distcycle.judgement import Options
 
-    baseline = None
-    if options.baseline and not options.write_baseline:
-        baseline = parse_baseline(api.read_text(options.baseline), path=options.baseline)
     return Options(
         request=make_request(options),
         policy=_weigh(policy, options),
         max_cycles=options.max_cycles,
-        today=options.today or datetime.now(timezone.utc).date(),
-        baseline=baseline,
+        today=_today(options),
+        baseline=_read_baseline(options),
         build=options.build,
         imports=options.imports,
     )
+
+
+def _today(options: argparse.Namespace) -> date:
+    from datetime import datetime, timezone
+
+    today: date = options.today or datetime.now(timezone.utc).date()
+    return today
+
+
+def _read_baseline(options: argparse.Namespace) -> Baseline | None:
+    from distcycle import api
+    from distcycle.baseline import parse_baseline
+
+    if not options.baseline or options.write_baseline:
+        return None
+    return parse_baseline(api.read_text(options.baseline), path=options.baseline)
+
+
+def make_module_judge(options: argparse.Namespace) -> ModuleJudge:
+    """Make what judges loops of modules; with --check those count that nobody weighed otherwise."""
+    from dataclasses import replace
+
+    from distcycle.findings import Severity
+    from distcycle.surveying import CODE, ModuleJudge
+
+    policy = _weigh(read_policy(options), options)
+    if options.check and CODE not in policy.severities:
+        policy = replace(policy, severities={**policy.severities, CODE: Severity.DENY})
+    return ModuleJudge(policy, _read_baseline(options), _today(options))
+
+
+def find_target(options: argparse.Namespace) -> Target | None:
+    """The one target for which modules are looked at; None for all at once."""
+    from distcycle import api
+
+    return api.find_target(options.platform, options.python_version)
+
+
+def find_cache_dir(options: argparse.Namespace) -> Path | None:
+    """Where facts are kept; None for nowhere."""
+    from pathlib import Path
+
+    from distcycle.metadata.cache import default_cache_dir
+
+    if options.no_cache:
+        return None
+    return Path(options.cache_dir) if options.cache_dir else default_cache_dir()
 
 
 def find_emitter(options: argparse.Namespace) -> Emitter | None:
@@ -339,7 +386,8 @@ def _weigh(policy: Policy, options: argparse.Namespace) -> Policy:
     from distcycle.errors import InputError
     from distcycle.findings import CODES, Severity
 
-    severities = {"edges-unknown": Severity.DENY} if options.fail_on_unknown else {}
+    fails = getattr(options, "fail_on_unknown", False)
+    severities = {"edges-unknown": Severity.DENY} if fails else {}
     for code, severity in options.severities:
         if code not in CODES:
             raise InputError(f"unknown code {code!r}{hint_nearest(code, CODES)}")
@@ -404,11 +452,6 @@ def make_library(options: argparse.Namespace) -> Library:
     for place in options.find_links:
         if not is_url(place) and not os.path.exists(place):
             raise InputError("--find-links: there is no such file or folder", path=place)
-    choices: dict[str, object] = {}
-    if options.no_cache:
-        choices["cache_dir"] = None
-    elif options.cache_dir:
-        choices["cache_dir"] = Path(options.cache_dir)
     return Library(
         FactOptions(
             index_url=options.index_url,
@@ -422,8 +465,8 @@ def make_library(options: argparse.Namespace) -> Library:
             retries=options.retries,
             cert=options.cert,
             proxy=options.proxy,
+            cache_dir=find_cache_dir(options),
             progress=_progress(options),
-            **choices,  # type: ignore[arg-type]
         )
     )
 

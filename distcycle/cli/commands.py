@@ -6,14 +6,17 @@ import os
 import sys
 
 from distcycle.cli.choices import (
+    find_cache_dir,
     find_emitter,
     find_pin_emitter,
+    find_target,
     find_ways,
     hint_nearest,
     make_judgement,
     make_library,
     make_library_if_asked,
     make_means,
+    make_module_judge,
     make_request,
     make_resolvable,
     make_rules,
@@ -28,8 +31,10 @@ from distcycle.cli.output import (
     make_view,
     say_error,
     show_config,
+    show_imports,
     show_report,
     spell_command,
+    spell_imports,
     write_forms,
 )
 from distcycle.errors import InputError, PolicyError
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
     import argparse
 
     from distcycle.emitters import Emitter
+    from distcycle.findings import Report
     from distcycle.metadata import Library
     from distcycle.plan import Plan
     from distcycle.selection import Selection
@@ -52,6 +58,7 @@ __all__ = [
     "run_diff",
     "run_explain",
     "run_fix",
+    "run_imports",
     "run_lint_bazel",
     "run_policy_check",
     "run_policy_init",
@@ -66,7 +73,6 @@ def run_audit(options: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from distcycle import api
-    from distcycle.baseline import baseline_of, dump_baseline
     from distcycle.judgement import combine
 
     policy, settings = settle_options(options)
@@ -86,13 +92,21 @@ def run_audit(options: argparse.Namespace) -> int:
                 reports.append(report)
     report = replace(combine(reports), command=spell_command(["audit", *options.inputs], options))
     if options.write_baseline:
-        known = baseline_of(report.findings, path=options.write_baseline)
-        api.write_text(options.write_baseline, dump_baseline(known))
-        count = len(known.entries)
-        noun = "finding" if count == 1 else "findings"
-        print(f"{options.write_baseline}: {count} {noun}", file=sys.stderr)
-        return 0
+        return _write_baseline(report, options)
     return show_report(report, options, judgement)
+
+
+def _write_baseline(report: Report, options: argparse.Namespace) -> int:
+    """Write all findings of a report down as known."""
+    from distcycle import api
+    from distcycle.baseline import baseline_of, dump_baseline
+
+    known = baseline_of(report.findings, path=options.write_baseline)
+    api.write_text(options.write_baseline, dump_baseline(known))
+    count = len(known.entries)
+    noun = "finding" if count == 1 else "findings"
+    print(f"{options.write_baseline}: {count} {noun}", file=sys.stderr)
+    return 0
 
 
 def run_diff(options: argparse.Namespace) -> int:
@@ -266,6 +280,29 @@ def _write_files(
     for path in written:
         print(path)
     return 0
+
+
+def run_imports(options: argparse.Namespace) -> int:
+    """Say which modules import each other."""
+    from dataclasses import replace
+
+    from distcycle import api
+
+    judge = make_module_judge(options)
+    report = api.survey_imports(
+        options.inputs,
+        judge,
+        python=options.python,
+        target=find_target(options),
+        together=options.together,
+        most_cycles=options.max_cycles,
+        cache_dir=find_cache_dir(options),
+        processes=os.cpu_count() or 1,
+    )
+    report = replace(report, command=spell_imports(options))
+    if options.write_baseline:
+        return _write_baseline(report, options)
+    return show_imports(report, options, judge)
 
 
 def run_bundle(options: argparse.Namespace) -> int:

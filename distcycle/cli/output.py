@@ -20,8 +20,18 @@ if TYPE_CHECKING:
     from distcycle.judgement import Options
     from distcycle.reporters import View
     from distcycle.settings import Setting
+    from distcycle.surveying import ModuleJudge
 
-__all__ = ["make_view", "say_error", "show_config", "show_report", "spell_command", "write_forms"]
+__all__ = [
+    "make_view",
+    "say_error",
+    "show_config",
+    "show_imports",
+    "show_report",
+    "spell_command",
+    "spell_imports",
+    "write_forms",
+]
 
 
 def say_error(error: DistcycleError, prefix: str = "distcycle: error: ") -> None:
@@ -67,6 +77,20 @@ def _is_looked_for(code: str, judgement: Options) -> bool:
     if code in OF_IMPORTS:
         return judgement.imports
     return judgement.build or code != "build-cycle"
+
+
+def show_imports(report: Report, options: argparse.Namespace, judge: ModuleJudge) -> int:
+    """Write a report on modules; only --check makes the exit code depend on what it says."""
+    from dataclasses import replace
+
+    if judge.baseline is not None:
+        notes = tuple(
+            f"{judge.baseline.path}: no longer occurs: {entry.code} {', '.join(entry.packages)}"
+            for entry in judge.baseline.gone(report)
+        )
+        report = replace(report, notes=report.notes + notes)
+    write_forms(report, options)
+    return _verdict(report) if options.check else 0
 
 
 def write_forms(report: Report, options: argparse.Namespace) -> None:
@@ -155,6 +179,20 @@ def spell_command(words: Sequence[str], options: argparse.Namespace) -> str:
     words += ["--python", options.python] if options.python else []
     words += ["--max-cycles", str(options.max_cycles)] if options.max_cycles != 100 else []
     return without_credentials(shlex.join(words))
+
+
+def spell_imports(options: argparse.Namespace) -> str:
+    """The command that makes the same report on modules again."""
+    words = ["distcycle", "imports", *options.inputs]
+    words += ["--together"] if options.together else []
+    words += ["--python", options.python] if options.python else []
+    words += ["--platform", options.platform] if options.platform else []
+    words += ["--python-version", options.python_version] if options.python_version else []
+    words += ["--check"] if options.check else []
+    words += ["--baseline", options.baseline] if options.baseline else []
+    words += [word for code, severity in options.severities for word in (f"--{severity}", code)]
+    words += ["--max-cycles", str(options.max_cycles)] if options.max_cycles != 100 else []
+    return shlex.join(words)
 
 
 def _spell_resolution(options: argparse.Namespace) -> list[str]:

@@ -1,4 +1,4 @@
-"""Import records as one line of Python each."""
+"""Writes an import the way it stands in a module, in one line."""
 
 from __future__ import annotations
 
@@ -6,35 +6,41 @@ from collections.abc import Iterable
 
 from distcycle.imports.records import ImportRecord
 
-__all__ = ["spell_record"]
+__all__ = ["spell_from", "spell_record"]
 
 
 def spell_record(record: ImportRecord) -> str:
-    """Write an import as one line, such as ``from torch._C import _cuda_getDevice``.
+    """Write a record as a statement, or as a call.
 
     Args:
         record: The import. Calls are written as those of ``import_module``, whatever they are
             called in the file; a name that is computed is ``...``.
     """
-    dots = "." * record.level
-    if record.form == "opaque":
-        return "import_module(...)"
-    if record.form == "call":
-        return _spell_call(record)
-    text = f"import {_spell_names(record.names)}"
-    if record.form != "import":
-        text = f"from {dots}{record.module} {text}"
+    if record.form == "import":
+        text = f"import {_alias(*record.names[0])}"
+    elif record.form in ("from", "star"):
+        text = spell_from("." * record.level + record.module, record.names)
+    else:
+        text = _spell_call(record)
     return f"lazy {text}" if "keyword" in record.modifiers else text
 
 
+def spell_from(module: str, names: Iterable[tuple[str, str | None]]) -> str:
+    """Write a ``from`` import of names, each with what it is bound to, None for the same."""
+    return f"from {module} import {', '.join(_alias(*pair) for pair in names)}"
+
+
 def _spell_call(record: ImportRecord) -> str:
+    if record.form == "opaque":
+        return "import_module(...)"
     name, package = record.names[0]
-    if package is None:
-        level = f", level={record.level}" if record.level else ""
-        return f'__import__("{name}"{level})' if level else f'import_module("{name}")'
-    known = package if package in {"__package__", "__name__"} else f'"{package}"'
-    return f'import_module("{name}", {known})'
+    if package is not None:
+        known = package if package in {"__package__", "__name__"} else repr(package)
+        return f"import_module({name!r}, {known})"
+    if record.level:
+        return f"__import__({name!r}, level={record.level})"
+    return f"import_module({name!r})"
 
 
-def _spell_names(names: Iterable[tuple[str, str | None]]) -> str:
-    return ", ".join(f"{old} as {new}" if new else old for old, new in names)
+def _alias(old: str, new: str | None) -> str:
+    return f"{old} as {new}" if new else old

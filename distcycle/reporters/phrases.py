@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from distcycle.findings import (
@@ -15,6 +15,7 @@ from distcycle.findings import (
     Site,
     abbreviate_targets,
     describe_condition,
+    list_names,
 )
 
 __all__ = [
@@ -80,13 +81,6 @@ def describe_rule(rule: Rule) -> str:
     where = f"{rule.path}:{rule.line}" if rule.line else rule.path
     reason = f": {rule.reason}" if rule.reason else ""
     return f"{ACCEPTED[rule.kind]} by {where}{reason}"
-
-
-def list_names(names: Sequence[str], most: int) -> str:
-    """Join names, and say how many are left out beyond ``most``."""
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def first_loop(component: Component) -> str:

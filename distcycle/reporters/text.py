@@ -25,6 +25,12 @@ from distcycle.findings import (
 from distcycle.remedies import Remedy
 from distcycle.reporters import View
 from distcycle.reporters.escape import printable
+from distcycle.reporters.modules import (
+    IMPORT_CYCLE,
+    describe_hops,
+    describe_survey,
+    title_modules,
+)
 from distcycle.reporters.phrases import (
     ACCEPTED,
     count,
@@ -48,6 +54,7 @@ _MEMBERS_SHOWN = 12
 _LIKE_FINDINGS_SHOWN = 3
 _NEAR_MISSES_SHOWN = 3
 _BREAKERS_SHOWN = 6
+_DETAILS_SHOWN = 6
 _LONGEST_REQUIREMENT = 160
 _SITES_SHOWN = 12
 
@@ -111,9 +118,10 @@ class _Page:
         for component in shown:
             yield ""
             yield from self._component(component)
-        if shown and self.report.targets:
+        by_target = [c for c in shown if c.code != IMPORT_CYCLE]
+        if by_target and self.report.targets:
             yield ""
-            yield from self._table(shown)
+            yield from self._table(by_target)
         yield from self._findings()
         yield from self._near_misses()
         yield ""
@@ -264,7 +272,16 @@ class _Page:
 
     # Parts
 
+    def _surveys(self) -> Iterator[str]:
+        """What was read of modules."""
+        for survey in self.report.surveys:
+            for indent, line in describe_survey(survey, whole=self.all):
+                yield from self._wrap(line, indent) or [""]
+
     def _head(self) -> Iterator[str]:
+        if self.report.surveys and not self.report.targets:
+            yield from self._surveys()
+            return
         for entry in self.report.inputs:
             yield from self._wrap(f"{entry.path}: {count(entry.packages, 'package')}")
         named = ", ".join(_platforms(self.report.targets))
@@ -295,7 +312,41 @@ class _Page:
             for cut, reason in zip(opened.cuts, opened.reasons, strict=True):
                 yield from self._wrap(f"by the cut {cut}: {reason}", 2)
 
+    def _modules(self, component: Component) -> Iterator[str]:
+        """A loop of modules, and what would open it."""
+        title = title_modules(component, self._most())
+        rule = component.accepted_by
+        yield from self._headline(component.severity, component.code, title, rule)
+        for accepted in self._accepted_parts(component):
+            yield from accepted
+        shown = component.cycles if self.all else component.cycles[:_CYCLES_SHOWN]
+        for cycle in shown:
+            if len(component.packages) > 2:
+                yield from self._wrap(" -> ".join((*cycle.packages, cycle.packages[0])), 2)
+            for indent, line in describe_hops(component, cycle):
+                yield from self._wrap(line, indent)
+        more = len(component.cycles) - len(shown)
+        if more or component.capped:
+            least = "at least " if component.capped else ""
+            yield from self._wrap(f"and {least}{max(more, 1)} more loops", 2)
+        yield from self._breakers(component)
+        details = [
+            detail
+            for finding in self.report.findings
+            if finding.component == component.id
+            for detail in finding.details
+        ]
+        for detail in details if self.all else details[:_DETAILS_SHOWN]:
+            yield from self._wrap(detail, 2)
+        if len(details) > _DETAILS_SHOWN and not self.all:
+            yield from self._wrap(
+                f"and {len(details) - _DETAILS_SHOWN} more lines; -v shows them", 2
+            )
+
     def _component(self, component: Component) -> Iterator[str]:
+        if component.code == IMPORT_CYCLE:
+            yield from self._modules(component)
+            return
         names = [package.name for package in component.packages]
         if len(names) == 2 and component.cycles:
             title = " -> ".join((*component.cycles[0].packages, component.cycles[0].packages[0]))
@@ -432,6 +483,10 @@ class _Page:
 
     def _foot(self) -> Iterator[str]:
         summary = self.report.summary
+        style = "1;31" if summary.deny else "1;32"
+        if self.report.surveys and not self.report.targets:
+            yield self._paint(verdict_of(self.report), style)
+            return
         judged = f"{summary.judged} of {summary.packages} packages judged"
         parts = [judged, f"{count(summary.wheels_read, 'wheel')} read"]
         if summary.by_lock:
@@ -441,7 +496,6 @@ class _Page:
         if summary.unknown:
             parts.append(f"{summary.unknown} unknown")
         yield from self._wrap(", ".join(parts))
-        style = "1;31" if summary.deny else "1;32"
         yield self._paint(verdict_of(self.report), style)
 
 

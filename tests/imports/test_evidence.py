@@ -364,9 +364,9 @@ def test_every_name_that_is_imported_is_among_the_words(lines: list[str]) -> Non
         "from . import x",
         "from ..a.b import x as y, z",
         "from a import *",
-        'import_module("a.b")',
-        'import_module(".b", __package__)',
-        'import_module("..b", "a.c")',
+        "import_module('a.b')",
+        "import_module('.b', __package__)",
+        "import_module('..b', 'a.c')",
     ],
 )
 def test_a_record_is_spelled_as_it_was_written(text: str) -> None:
@@ -380,7 +380,7 @@ def test_a_record_is_spelled_as_it_was_written(text: str) -> None:
 
 def test_the_rest_is_spelled_in_one_line_too() -> None:
     (first, second) = extract(b"__import__('a', level=1)\n__import__(name)").records
-    assert spell_record(first) == '__import__("a", level=1)'
+    assert spell_record(first) == "__import__('a', level=1)"
     assert spell_record(second) == "import_module(...)"
     (record,) = extract(b"from a import (\n  b,\n  c)").records
     assert spell_record(record) == "from a import b, c"

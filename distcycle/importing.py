@@ -1,0 +1,198 @@
+"""Finds the modules of what people name, reads their imports, and says what loops they make."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from packaging.utils import InvalidName, canonicalize_name
+
+from distcycle.errors import InputError
+from distcycle.findings import Report
+from distcycle.imports import FileImports, Module, Tree
+from distcycle.imports.study import study_tree
+from distcycle.judgement import combine
+from distcycle.metadata.cache import Cache
+from distcycle.readers.interpreter import ask_interpreter, search_path, site_folders
+from distcycle.scans import Scan, Scanner, paused_collector
+from distcycle.statements import row_of
+from distcycle.surveying import ModuleJudge, Subject, report_study
+from distcycle.targets import Target
+from distcycle.trees import SourceTree, find_installed, open_folder, open_installed, open_whl
+
+__all__ = ["find_tree", "survey", "survey_imports"]
+
+
+def survey_imports(
+    names: Sequence[str],
+    judge: ModuleJudge,
+    *,
+    python: str | None = None,
+    target: Target | None = None,
+    together: bool = False,
+    most_cycles: int = 100,
+    cache_dir: Path | None = None,
+    processes: int = 1,
+) -> Report:
+    """Read the modules of what is named, and report on their loops.
+
+    Args:
+        names: Wheels, folders of sources and installed distributions.
+        judge: Decides what counts.
+        python: The interpreter or environment in which distributions are sought; None for the
+            running one.
+        target: Leaves out what is imported on other targets only; None to keep all.
+        together: Whether loops across all that is named are sought.
+        most_cycles: How many elementary loops to list of each component.
+        cache_dir: Where what was read is kept; None for nowhere.
+        processes: How many may work at a time; see :class:`~distcycle.scans.Scanner`.
+
+    Raises:
+        InputError: Something named is not there, or cannot be read.
+    """
+    folders = functools.partial(_environment_folders, python or sys.executable)
+    trees = {name: find_tree(name, folders) for name in names}
+    scanner = Scanner(Cache(cache_dir), processes=processes)
+    groups = [list(trees)] if together else [[name] for name in trees]
+    reports = [
+        survey(
+            [trees[name] for name in group],
+            scanner,
+            judge,
+            label=" ".join(group),
+            target=target,
+            most_cycles=most_cycles,
+        )
+        for group in groups
+    ]
+    return judge.conclude(combine(reports))
+
+
+def find_tree(name: str, folders: Callable[[], Sequence[Path]]) -> SourceTree:
+    """Find the modules of a wheel, a folder of sources or an installed distribution.
+
+    Args:
+        name: A wheel or a folder that exists, else the name of a distribution.
+        folders: Gives the folders of ``sys.path`` in which a distribution is sought.
+
+    Raises:
+        InputError: There is no such thing, or nothing says which files it has.
+    """
+    if name.endswith(".whl"):
+        return open_whl(name)
+    if os.path.isdir(name):
+        if site_folders(Path(name)):
+            problem = "is an environment: name a distribution of it, with --python for the folder"
+            raise InputError(problem, path=name)
+        return open_folder(name)
+    if os.path.exists(name):
+        raise InputError("neither a wheel nor a folder", path=name)
+    try:
+        project = canonicalize_name(name, validate=True)
+    except InvalidName:
+        raise InputError("no such file or folder", path=name) from None
+    info = find_installed(project, folders())
+    if info is None:
+        raise InputError("no such file or folder, and no distribution of that name", path=name)
+    return open_installed(info)
+
+
+@functools.cache
+def _environment_folders(python: str) -> tuple[Path, ...]:
+    """The folders in which an environment keeps its distributions.
+
+    Args:
+        python: An interpreter, or an environment's folder.
+
+    Raises:
+        InputError: It is neither, or cannot be run.
+    """
+    if os.path.isdir(python):
+        folders = site_folders(Path(python))
+        if not folders:
+            raise InputError("not an environment", path=python)
+        return tuple(search_path(folders))
+    return tuple(search_path(ask_interpreter(python)[1]))
+
+
+def survey(
+    trees: Sequence[SourceTree],
+    scanner: Scanner,
+    judge: ModuleJudge,
+    *,
+    label: str,
+    target: Target | None = None,
+    most_cycles: int = 100,
+) -> Report:
+    """Read the modules of trees together, and report on their loops.
+
+    Args:
+        trees: The trees; loops may go from one to another.
+        scanner: Reads them.
+        judge: Decides what counts.
+        label: What the user calls them.
+        target: Leaves out what is imported on other targets only; None to keep all.
+        most_cycles: How many elementary loops to list of each component.
+
+    Raises:
+        InputError: A wheel cannot be read.
+    """
+    joined = _Joined([scanner.scan(tree) for tree in trees])
+    subject = Subject(
+        label=label,
+        projects=tuple((tree.project, tree.version) for tree in trees),
+        read_from=tuple(tree.read_from for tree in trees),
+        place_of=joined.place_of,
+        row=None if target is None else row_of(target),
+    )
+    environment = None if target is None else target.environment
+    with ExitStack() as stack, paused_collector():
+        source_of = joined.open(stack)
+        study = study_tree(joined.tree, source_of, environment=environment, most_cycles=most_cycles)
+        return report_study(study, subject, judge)
+
+
+@dataclass(slots=True)
+class _Joined:
+    """Several trees as one."""
+
+    scans: Sequence[Scan]
+    tree: Tree = field(init=False)
+    _owner: dict[str, Scan] = field(init=False)
+
+    def __post_init__(self) -> None:
+        modules: dict[str, Module] = {}
+        files: dict[str, FileImports] = {}
+        self._owner = {}
+        for scan in self.scans:
+            for name, module in scan.modules.modules.items():
+                # Of a namespace each distribution has a part.
+                if name not in modules or modules[name].kind == "namespace":
+                    modules[name] = module
+                    self._owner[name] = scan
+                    if name in scan.modules.files:
+                        files[name] = scan.modules.files[name]
+        self.tree = Tree(modules=dict(sorted(modules.items())), files=dict(sorted(files.items())))
+
+    def place_of(self, name: str) -> str:
+        scan = self._owner.get(name)
+        return name if scan is None else scan.place(name)
+
+    def open(self, stack: ExitStack) -> Callable[[str], bytes | None]:
+        """What gives the source of a module, for as long as a stack of contexts lasts."""
+        readers: dict[int, Callable[[str], bytes | None]] = {}
+
+        def source_of(name: str) -> bytes | None:
+            scan = self._owner.get(name)
+            if scan is None or scan.modules.modules[name].kind != "python":
+                return None
+            if id(scan) not in readers:
+                readers[id(scan)] = stack.enter_context(scan.source.opened())
+            return readers[id(scan)](scan.modules.modules[name].path)
+
+        return source_of

@@ -1,0 +1,467 @@
+"""From the study of a tree of modules to a report: components, findings and what else is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from distcycle.baseline import Baseline
+from distcycle.findings import (
+    Component,
+    Cycle,
+    Edge,
+    Finding,
+    Input,
+    Member,
+    Report,
+    Rule,
+    Severity,
+    Summary,
+    TargetRow,
+    count_findings,
+    fingerprint,
+    list_names,
+)
+from distcycle.imports import ImportEdge, ImportRecord
+from distcycle.imports.fixes import Fix
+from distcycle.imports.loops import MixedPair, in_view
+from distcycle.imports.spelling import spell_record
+from distcycle.imports.study import StudiedLoop, Study
+from distcycle.limits import matches
+from distcycle.policy import Policy, Waiver
+from distcycle.sightings import (
+    EntryFailure,
+    ImportFix,
+    ImportView,
+    LoopDetail,
+    MixedImport,
+    Site,
+    Survey,
+)
+
+__all__ = ["ModuleJudge", "Subject", "report_study"]
+
+CODE = "import-cycle"
+
+_NAMED = 6
+_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What was studied.
+
+    Attributes:
+        label: What the user calls it.
+        projects: The distributions in it, each with its version, None when it has none.
+        read_from: What was read.
+        place_of: Gives the file of a module, as people would open it.
+        row: The target for which it was studied; None when no import is left out for any.
+    """
+
+    label: str
+    projects: tuple[tuple[str, str | None], ...]
+    read_from: tuple[str, ...]
+    place_of: Callable[[str], str]
+    row: TargetRow | None = None
+
+    @property
+    def name(self) -> str:
+        """The distributions, for people."""
+        return ", ".join(" ".join(filter(None, pair)) for pair in self.projects)
+
+
+@dataclass(slots=True)
+class ModuleJudge:
+    """Applies a policy and a baseline to loops of modules, and remembers which rules were of use.
+
+    Attributes:
+        policy: The policy; its names and patterns are compared with modules' names.
+        baseline: What is known already.
+        today: The date on which waivers are judged.
+    """
+
+    policy: Policy
+    baseline: Baseline | None
+    today: date
+    _used: set[int] = field(default_factory=set)
+
+    def judge(self, modules: Sequence[str], subject: Subject) -> tuple[Severity, Rule | None]:
+        """Decide on a loop: what it weighs, and the rule that accepts it.
+
+        Args:
+            modules: Its modules, sorted.
+            subject: What it was found in; a waiver's platforms hold only where a target is named.
+        """
+        severity = self.policy.judge_severity(CODE)
+        for waiver in self.policy.waivers:
+            if self._holds(waiver, modules, subject):
+                self._used.add(id(waiver))
+                place = waiver.place
+                rule = Rule(kind="waive", path=place.path, line=place.line, reason=waiver.reason)
+                return severity, rule
+        if self.baseline and self.baseline.covering(CODE, modules, "", is_loop=True):
+            return severity, Rule(
+                kind="baseline", path=self.baseline.path, line=None, reason="known"
+            )
+        return severity, None
+
+    def _holds(self, waiver: Waiver, modules: Sequence[str], subject: Subject) -> bool:
+        if waiver.code != CODE or (waiver.until is not None and waiver.until < self.today):
+            return False
+        # Patterns are kept in the spelling of projects, in which runs of '.', '_' and '-' are one.
+        if not all(matches(canonicalize_name(name), waiver.packages) for name in modules):
+            return False
+        versions = waiver.where.versions
+        if versions is not None and not all(
+            version and versions.contains(Version(version), prereleases=True)
+            for _, version in subject.projects
+        ):
+            return False
+        platforms = waiver.where.platforms
+        return not platforms or (
+            subject.row is not None and matches(subject.row.platform, platforms)
+        )
+
+    def conclude(self, report: Report) -> Report:
+        """Add to the report on all that was judged what is to be said of the policy itself."""
+        findings = (*report.findings, *self._find_unused())
+        summary = replace(report.summary, **count_findings(findings))
+        return replace(report, findings=findings, summary=summary)
+
+    def _find_unused(self) -> Iterator[Finding]:
+        """Find waivers of loops of modules that are past their date, or that accept nothing."""
+        for waiver in self.policy.waivers:
+            if waiver.code != CODE or id(waiver) in self._used:
+                continue
+            is_over = waiver.until is not None and waiver.until < self.today
+            code = "expired-waiver" if is_over else "unused-waiver"
+            label = f"the waiver of {CODE} for {', '.join(waiver.packages)}"
+            what = f"ended on {waiver.until}" if is_over else "matches nothing"
+            yield Finding(
+                code=code,
+                severity=self.policy.judge_severity(code),
+                message=f"{label} {what}",
+                packages=(),
+                path=waiver.place.path,
+                line=waiver.place.line,
+            )
+
+
+def report_study(
+    study: Study, subject: Subject, judge: ModuleJudge, failing: Sequence[EntryFailure] = ()
+) -> Report:
+    """Make the report on the modules of one tree.
+
+    Args:
+        study: What was found.
+        subject: In what.
+        judge: Decides what counts.
+        failing: Modules that cannot be imported first.
+    """
+    return _Surveyor(study, subject, judge, failing).report()
+
+
+class _Surveyor:
+    def __init__(
+        self,
+        study: Study,
+        subject: Subject,
+        judge: ModuleJudge,
+        failing: Sequence[EntryFailure],
+    ) -> None:
+        self.study = study
+        self.subject = subject
+        self.judge = judge
+        self.failing = failing
+
+    def report(self) -> Report:
+        judged = [self._judged(loop) for loop in self.study.loops]
+        components = tuple(component for component, _, _ in judged)
+        findings = (*(finding for _, finding, _ in judged), *self._unread())
+        modules = len(self.study.tree.modules)
+        row = self.subject.row
+        return Report(
+            inputs=(Input(path=self.subject.label, kind="modules", packages=modules),),
+            targets=() if row is None else (row,),
+            summary=Summary(
+                packages=modules,
+                judged=modules,
+                edges=self.study.views["all"].pairs,
+                components=len(components),
+                **count_findings(findings),
+            ),
+            components=components,
+            findings=findings,
+            surveys=(self._survey(tuple(detail for _, _, detail in judged)),),
+        )
+
+    def _unread(self) -> Iterator[Finding]:
+        for module, file in self.study.tree.files.items():
+            if file.fault is not None:
+                yield Finding(
+                    code="unreadable-module",
+                    severity=self.judge.policy.judge_severity("unreadable-module"),
+                    message=f"{module}: {file.fault}",
+                    packages=(module,),
+                    path=self.subject.place_of(module),
+                    line=file.fault_line,
+                )
+
+    # Loops --------------------------------------------------------------------------------------
+
+    def _judged(self, studied: StudiedLoop) -> tuple[Component, Finding, LoopDetail]:
+        modules = studied.loop.modules
+        severity, rule = self.judge.judge(modules, self.subject)
+        component = self._component(studied, severity, rule)
+        detail = self._detail(studied, component.id)
+        first = component.edges[component.cycles[0].hops[0][0]]
+        finding = Finding(
+            code=CODE,
+            severity=severity,
+            message=_title(studied),
+            packages=modules,
+            targets=component.targets,
+            path=first.path,
+            line=first.line,
+            details=tuple(_describe(detail, self._failing_in(modules))),
+            component=component.id,
+            accepted_by=rule,
+        )
+        return component, finding, detail
+
+    def _component(self, studied: StudiedLoop, severity: Severity, rule: Rule | None) -> Component:
+        loop = studied.loop
+        edges = tuple(self._edge(edge) for edge in loop.edges)
+        at: dict[tuple[str, str], list[int]] = {}
+        for i, edge in enumerate(loop.edges):
+            if in_view(edge, loop.view):
+                at.setdefault((edge.source, edge.target), []).append(i)
+        cycles = tuple(
+            Cycle(
+                packages=cycle,
+                hops=tuple(
+                    tuple(at[pair]) for pair in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
+                ),
+                targets=self._targets(),
+            )
+            for cycle in studied.cycles
+        )
+        return Component(
+            id=fingerprint(CODE, loop.modules),
+            input=self.subject.label,
+            code=CODE,
+            severity=severity,
+            packages=tuple(Member(name=module, version=None) for module in loop.modules),
+            requested_by=(),
+            targets=self._targets(),
+            condition=None,
+            variants=(),
+            edges=edges,
+            cycles=cycles,
+            capped=studied.capped,
+            breakers=studied.cuts,
+            breakers_exact=studied.exact,
+            accepted_by=rule,
+        )
+
+    def _targets(self) -> tuple[str, ...]:
+        return () if self.subject.row is None else (self.subject.row.name,)
+
+    def _edge(self, edge: ImportEdge) -> Edge:
+        record = edge.record
+        return Edge(
+            source=edge.source,
+            target=edge.target,
+            requirement=spell_record(record),
+            marker=record.condition or "",
+            origin="static" if record.runs_at_import else record.kind,
+            wheel=None,
+            path=self.subject.place_of(edge.source),
+            line=record.line,
+            targets=self._targets(),
+        )
+
+    def _site(self, module: str, record: ImportRecord) -> Site:
+        return site_of(module, self.subject.place_of(module), record)
+
+    # What else is known -------------------------------------------------------------------------
+
+    def _detail(self, studied: StudiedLoop, component: str) -> LoopDetail:
+        kinds = studied.loop.count_kinds()
+        return LoopDetail(
+            component=component,
+            static=kinds["static"],
+            lazy=kinds["lazy"],
+            type_checking=kinds["type-checking"],
+            names=studied.names,
+            mixed=tuple(map(self._mixed, studied.mixed)),
+            fixes=tuple(self._fix(fix) for fix in studied.fixes),
+        )
+
+    def _mixed(self, pair: MixedPair) -> MixedImport:
+        def sites(edges: Sequence[ImportEdge]) -> tuple[Site, ...]:
+            return tuple(self._site(edge.source, edge.record) for edge in edges)
+
+        return MixedImport(
+            source=pair.source,
+            target=pair.target,
+            static=sites(pair.static),
+            lazy=sites(pair.lazy),
+            back=None if pair.back is None else self._site(pair.back.source, pair.back.record),
+            early=tuple(f"{name}:{line}" for name, line in pair.early),
+            late=tuple(f"{name}:{line}" for name, line in pair.late),
+        )
+
+    def _fix(self, fix: Fix) -> ImportFix:
+        return ImportFix(
+            kind=fix.kind,
+            site=self._site(fix.edge.source, fix.edge.record),
+            target=fix.edge.target,
+            text=_advise(fix),
+        )
+
+    def _failing_in(self, modules: Sequence[str]) -> list[EntryFailure]:
+        members = set(modules)
+        return [failure for failure in self.failing if failure.partial in members]
+
+    def _survey(self, loops: tuple[LoopDetail, ...]) -> Survey:
+        tree = self.study.tree
+        records = [record for file in tree.files.values() for record in file.records]
+        return Survey(
+            name=self.subject.name,
+            read_from=self.subject.read_from,
+            modules=_count(module.kind for module in self.study.graph.modules.values()),
+            imports=_count(record.kind for record in records),
+            modifiers=_count(each for record in records for each in set(record.modifiers)),
+            unread=tuple(
+                f"{self.subject.place_of(name)}: {file.fault}"
+                for name, file in tree.files.items()
+                if file.fault is not None
+            ),
+            views=tuple(
+                ImportView(
+                    name=view,
+                    pairs=counted.pairs,
+                    loops=tuple(len(loop.modules) for loop in counted.loops),
+                )
+                for view, counted in self.study.views.items()
+            ),
+            loops=loops,
+            failing=tuple(self.failing),
+        )
+
+
+def site_of(module: str, path: str, record: ImportRecord) -> Site:
+    """An import as a report shows it.
+
+    Args:
+        module: The module in which it stands.
+        path: That module's file.
+        record: The import.
+    """
+    return Site(
+        module=module,
+        path=path,
+        line=record.line,
+        text=spell_record(record),
+        kind=record.kind,
+        modifiers=record.modifiers,
+        scope=record.scope,
+        condition=record.condition or "",
+    )
+
+
+def _count(kinds: Iterator[str]) -> Mapping[str, int]:
+    return dict(sorted(Counter(kinds).items()))
+
+
+def _title(studied: StudiedLoop) -> str:
+    modules = studied.loop.modules
+    if len(modules) <= _NAMED:
+        cycle = studied.cycles[0] if studied.cycles else modules
+        return f"modules import each other: {' -> '.join((*cycle, cycle[0]))}"
+    named = ", ".join(modules[:_NAMED])
+    return f"{len(modules)} modules import each other: {named} and {len(modules) - _NAMED} more"
+
+
+def _describe(detail: LoopDetail, failing: Sequence[EntryFailure]) -> Iterator[str]:
+    """The lines below a loop's finding."""
+    pairs = [f"{detail.static} at import time"]
+    needing = f"; {detail.names} modules need names of each other at once" if detail.names else ""
+    pairs += [f"{detail.lazy} in functions only"] if detail.lazy else []
+    pairs += [f"{detail.type_checking} for type checkers only"] if detail.type_checking else []
+    yield f"pairs of modules: {', '.join(pairs)}{needing}"
+    yield from _capped([describe_failure(each) for each in failing])
+    fixes = [f"{_point(fix.site)}: {fix.text}" for fix in detail.fixes]
+    yield from _capped([f"to open it, {text}" for text in fixes])
+    yield from _capped([describe_mixed(mixed) for mixed in detail.mixed])
+
+
+def _capped(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:_LISTED]
+    if len(lines) > _LISTED:
+        yield f"(and {len(lines) - _LISTED} more)"
+
+
+def describe_failure(failure: EntryFailure) -> str:
+    """Say in one line which module fails when it is imported first, and why."""
+    bound = "never binds it" if failure.bound_line is None else f"binds it at {failure.bound_line}"
+    back = "" if failure.back_line is None else f", after it imports back at {failure.back_line}"
+    return (
+        f"fails when imported first: {failure.entry}: {_point(failure.site)} takes "
+        f"{failure.symbol!r} out of {failure.partial}, which {bound}{back}"
+    )
+
+
+def describe_mixed(mixed: MixedImport) -> str:
+    """Say in one line why a module imports another at once and again later."""
+    lines = ", ".join(str(site.line) for site in mixed.lazy)
+    text = (
+        f"{mixed.source} imports {mixed.target} at line {mixed.static[0].line} and in functions at "
+        f"{lines}"
+    )
+    if mixed.back is None:
+        return text
+    parts = []
+    if mixed.early:
+        parts.append(f"{_names(mixed.early)} bound before")
+    if mixed.late:
+        parts.append(f"{_names(mixed.late)} bound after")
+    back = f"{mixed.target} imports it back at {mixed.back.line}"
+    return f"{text}; {back}{': ' if parts else ''}{', '.join(parts)}"
+
+
+def _names(bound: Sequence[str]) -> str:
+    if len(bound) > 3:
+        return f"{len(bound)} names are"
+    names = [f"{name} ({line})" for name, _, line in (each.rpartition(":") for each in bound)]
+    return f"{', '.join(names)} {'is' if len(bound) == 1 else 'are'}"
+
+
+def _point(site: Site) -> str:
+    return f"{site.path}:{site.line}"
+
+
+def _advise(fix: Fix) -> str:
+    names = list_names(fix.names, 3) if fix.names else fix.edge.target
+    if fix.kind == "drop":
+        return f"drop {names}: not used there, unless it is for its side effects"
+    if fix.kind == "retarget":
+        return f"name what defines it: {'; '.join(fix.instead)}"
+    if fix.kind == "type-checking":
+        also = ", with 'from __future__ import annotations'" if fix.unevaluated else ""
+        return f"put under TYPE_CHECKING{also}: {names}, needed for annotations only"
+    if fix.kind == "lazy":
+        return f"import where it is needed, in functions only: {names}"
+    if fix.kind == "move":
+        return (
+            f"move into a module of its own what is needed at once: {names} "
+            f"(--move {fix.edge.target} {fix.edge.source})"
+        )
+    return f"no simple way is seen: {names} is needed at once as a module"
