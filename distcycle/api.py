@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
 from functools import partial
@@ -347,9 +347,22 @@ def _judge_scope(
 
 @contextlib.contextmanager
 def _reading_imports(
-    library: Library | None, means: Means | None, *, wanted: bool
+    library: Library | None,
+    means: Means | None,
+    *,
+    wanted: bool,
+    names: Collection[str] | None = None,
+    undeclared: bool = True,
 ) -> Iterator[Callable[[Selection, Facts], Imports | None]]:
-    """Give what looks at the imports of selections, for as long as fetched wheels are there."""
+    """Give what looks at the imports of selections, for as long as fetched wheels are there.
+
+    Args:
+        library: Where wheels come from.
+        means: How modules may be sought.
+        wanted: Whether to look at all.
+        names: Projects whose loops count; None for all loops.
+        undeclared: Whether imports are sought that no requirement declares.
+    """
     if not wanted:
         yield lambda _selection, _facts: None
         return
@@ -357,13 +370,14 @@ def _reading_imports(
 
     with searching(library, means or Means()) as search:
         yield lambda selection, facts: find_imports(
-            selection, _find_loops(selection), facts, search
+            selection, _find_loops(selection, names), facts, search, undeclared=undeclared
         )
 
 
-def _find_loops(selection: Selection) -> list[Component]:
-    names = [package.name for package in selection.snapshot.packages]
-    return find_components(selection.edges, names, selection.space.full, max_cycles=1)
+def _find_loops(selection: Selection, names: Collection[str] | None) -> list[Component]:
+    known = [package.name for package in selection.snapshot.packages]
+    found = find_components(selection.edges, known, selection.space.full, max_cycles=1)
+    return [c for c in found if names is None or any(known[i] in names for i in c.packages)]
 
 
 def _end_waivers(
@@ -545,7 +559,7 @@ def explain_packages(
             raise InputError(f"no package {name!r} in it{hint}", path=scope.snapshot.path)
     selection, facts = gather_within_limits(scope, library, facts)
     rows = [row_of(profile.target) for profile in selection.space.named]
-    with _reading_imports(library, means, wanted=imports) as look:
+    with _reading_imports(library, means, wanted=imports, names=wanted, undeclared=False) as look:
         said = look(selection, facts)
     explanations = explain(selection, wanted, max_cycles=100, imports=said)
     return "\n".join(render_explanation(e, rows, view or View()) for e in explanations)
@@ -586,7 +600,7 @@ def find_fixes(
     cut = apply_cuts(selection, found, policy.cuts, 100)
     rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
     statements = Statements(cut.selection, rows)
-    with _reading_imports(library, means, wanted=imports) as look:
+    with _reading_imports(library, means, wanted=imports, undeclared=False) as look:
         said = look(cut.selection, facts)
     remedies = find_remedies(cut.selection, cut.components, statements, policy, said)
     plan = make_plan(

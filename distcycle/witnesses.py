@@ -21,7 +21,9 @@ from packaging.utils import NormalizedName
 from packaging.version import InvalidVersion, Version
 
 from distcycle.cycles import Component
+from distcycle.drafts import Draft
 from distcycle.errors import DistcycleError, InputError
+from distcycle.findings import Evidence
 from distcycle.imports import FileImports, Module, Tree, find_modules
 from distcycle.imports.evidence import (
     Dependence,
@@ -120,7 +122,12 @@ def searching(library: Library | None, means: Means) -> Iterator[Search]:
 
 
 def find_imports(
-    selection: Selection, components: Iterable[Component], facts: Facts, search: Search
+    selection: Selection,
+    components: Iterable[Component],
+    facts: Facts,
+    search: Search,
+    *,
+    undeclared: bool = True,
 ) -> Imports:
     """Find what imports say of the edges of loops, and which imports no requirement declares.
 
@@ -129,6 +136,7 @@ def find_imports(
         components: Its loops.
         facts: What is known of the packages' files.
         search: Where modules are sought.
+        undeclared: Whether imports are sought that no requirement declares.
 
     Returns:
         Evidence for every edge of every loop. Imports that are not declared are sought in the
@@ -136,7 +144,9 @@ def find_imports(
         machine.
     """
     pairs = pairs_of(components)
-    return _Finder(selection, pairs, facts, search).find()
+    finder = _Finder(selection, pairs, facts, search)
+    drafts = tuple(finder.find_undeclared()) if undeclared else ()
+    return Imports(evidence=finder.find_evidence(), drafts=drafts)
 
 
 class _Finder:
@@ -158,22 +168,23 @@ class _Finder:
         self._readers: dict[int, _Reader | Unknown] = {}
         self._names: dict[int, tuple[tuple[str, ...], str]] = {}
 
-    def find(self) -> Imports:
-        evidence = {
+    def find_evidence(self) -> dict[tuple[int, int], Evidence]:
+        """Weigh every edge."""
+        return {
             pair: self._weighing.weigh(pair, cells, self._read_edge(pair, cells))
             for pair, cells in self._pairs.items()
         }
-        members = sorted({index for pair in self._pairs for index in pair})
+
+    def find_undeclared(self) -> Iterator[Draft]:
+        """Find what the members of loops, and all packages that are here, import undeclared."""
+        members = {index for pair in self._pairs for index in pair}
         here = [i for i in range(len(self._packages)) if self._witnesses.is_here(i)]
         readable = sorted({*members, *here})
         owners = self._owners(readable)
-        drafts = [
-            self._weighing.draft_undeclared(index, project, places)
-            for index in readable
-            if (index, "") in self._selection.reached
-            for project, places in self._undeclared(index, owners).items()
-        ]
-        return Imports(evidence=evidence, drafts=tuple(drafts))
+        for index in readable:
+            if (index, "") in self._selection.reached:
+                for project, places in self._undeclared(index, owners).items():
+                    yield self._weighing.draft_undeclared(index, project, places)
 
     def _reader(self, index: int) -> _Reader | Unknown:
         if index not in self._readers:
@@ -287,17 +298,18 @@ class _Reader:
     def read(self, words: Collection[str], modules: Collection[str]) -> Mapping[str, FileImports]:
         """Read files that have one of some words in an import, and those of some modules."""
         wanted = {word.encode() for word in words}
-        new = [
+        meant = [
             name
             for name, own in self._words_of_imports().items()
-            if name not in self._files and (name in modules or not wanted.isdisjoint(own))
+            if name in modules or not wanted.isdisjoint(own)
         ]
+        new = [name for name in meant if name not in self._files]
         if new:
             source = self.witness.source
             paths = [self.modules[name].path for name in new]
             some = replace(source, files={path: source.files[path] for path in paths})
             self._files |= self._scanner.scan(some, partial=True).modules.files
-        return {name: self._files[name] for name in sorted(self._files) if name in self.modules}
+        return {name: self._files[name] for name in sorted(meant)}
 
     def _words_of_imports(self) -> dict[str, set[bytes]]:
         if self._words is None:

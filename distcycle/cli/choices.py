@@ -428,7 +428,10 @@ def make_means(options: argparse.Namespace) -> Means | None:
 
         site = search_path(ask_interpreter(options.python)[1])
     return Means(
-        download=options.allow_download, tell=tell, site=site, processes=os.cpu_count() or 1
+        download=options.allow_download and not options.offline,
+        tell=tell,
+        site=site,
+        processes=os.cpu_count() or 1,
     )
 
 

@@ -64,7 +64,7 @@ class Dependence:
             a dot in its name, or is the first of its namespace.
         way: The first way to an import that fails: from one of ``outermost``, else from the first
             of ``failing``; each place imports the module of the next, the last what is absent.
-        opaque: Imports whose names are computed, in files that were read.
+        opaque: Imports whose names are computed, in files that name the other one in an import.
         faults: Files that could not be parsed, of those that were read, and why.
     """
 
@@ -157,6 +157,7 @@ class _Search:
     def run(self) -> Dependence:
         self._files.update(self._read({_last(name) for name in self._absent}, ()))
         sites = tuple(self._find_sites())
+        opaque = tuple(self._places(lambda record: record.form == "opaque"))
         new = self._spread({site.module.name for site in sites if self._is_hard(site.record)})
         edges: dict[str, list[ImportEdge]] = {}
         while new:
@@ -174,7 +175,7 @@ class _Search:
             failing=tuple(sorted(sources)),
             outermost=outermost,
             way=self._find_way(first[0], sites, edges) if first else (),
-            opaque=tuple(self._places(lambda record: record.form == "opaque")),
+            opaque=opaque,
             faults=tuple(
                 (self._modules[name], file.fault)
                 for name, file in sorted(self._files.items())

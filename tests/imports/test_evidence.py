@@ -294,26 +294,52 @@ def test_those_fail_that_cannot_be_imported(files: dict[str, str]) -> None:
 # Recorded ----------------------------------------------------------------------------------------
 
 
+def recorded(name: str, target: str) -> Dependence:
+    """What becomes of a real distribution, by its imports: ``data/torch-and-triton.json``.
+
+    It has all imports of the Linux wheels of triton, and those of triton that torch's macOS wheel
+    has; the tests that fetch wheels find the same.
+    """
+    rows = json.loads((DATA / "torch-and-triton.json").read_text("utf-8"))[name]
+    modules = find_modules(path for path, _ in rows)
+    files = {}
+    for path, imports in rows:
+        records = [
+            ImportRecord(line, line, form, of, level, tuple(map(tuple, names)), kind, tuple(how))
+            for line, form, of, level, names, kind, how in imports
+        ]
+        (found,) = (module.name for module in modules.values() if module.path == path)
+        files[found] = FileImports(records=tuple(records))
+    return find_dependence(modules, [target], lambda _words, _modules: files, (LINUX,))
+
+
+def count(found: Dependence) -> tuple[int, int, int]:
+    """How many imports there are, in how many files, and how many modules fail."""
+    return len(found.sites), len({s.module.path for s in found.sites}), len(found.failing)
+
+
 def test_torch_does_without_triton() -> None:
-    """torch 2.0.0: 21 imports of triton in 11 files; no module needs it."""
-    rows = json.loads((DATA / "torch-2.0.0-imports-of-triton.json").read_text("utf-8"))
-    records: dict[str, list[ImportRecord]] = {}
-    for path, line, form, module, names, kind, modifiers in rows:
-        pairs = tuple((old, new) for old, new in names)
-        record = ImportRecord(line, line, form, module, 0, pairs, kind, tuple(modifiers))
-        records.setdefault(path, []).append(record)
-    modules = find_modules([*records, "torch/__init__.py"])
-    files = {
-        module.name: FileImports(records=tuple(records[module.path]))
-        for module in modules.values()
-        if module.path in records
-    }
-    found = find_dependence(modules, ["triton"], lambda _words, _modules: files, (LINUX,))
-    assert (len(found.sites), len({site.module.path for site in found.sites})) == (21, 11)
+    found = recorded("torch-2.0.0", "triton")
+    assert count(found) == (21, 11, 0)
     assert not any(is_hard_on(site.record, (LINUX,)) for site in found.sites)
-    assert (found.failing, found.outermost) == ((), ())
     kinds = [site.record.kind for site in found.sites]
     assert (kinds.count("lazy"), kinds.count("static")) == (13, 8)
+
+
+def test_triton_does_not_do_without_torch() -> None:
+    found = recorded("triton-2.0.0", "torch")
+    assert count(found) == (12, 11, 27)
+    assert [site.record.modifiers for site in found.sites].count(("guarded",)) == 1
+    assert (found.outermost, way_of(found)) == (("triton",), ["triton/__init__.py:9"])
+
+
+def test_the_next_triton_does_but_for_its_operations() -> None:
+    found = recorded("triton-2.1.0", "torch")
+    assert count(found) == (24, 14, 8)
+    assert found.outermost == ()
+    assert all(name.startswith("triton.ops") for name in found.failing)
+    kinds = [site.record.kind for site in found.sites]
+    assert (kinds.count("lazy"), kinds.count("static")) == (17, 7)
 
 
 # Words and spelling ------------------------------------------------------------------------------
