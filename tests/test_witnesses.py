@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,6 @@ from typing import Any
 
 import documentation
 import pytest
-from conftest import quiet_environment
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -527,9 +527,7 @@ def test_triton_without_its_requirement(tmp_path: Path) -> None:
 
 
 def audit_online(folder: Path, path: str, *more: str) -> subprocess.CompletedProcess[str]:
-    environ = quiet_environment(folder)
-    for name in ("PIP_NO_INDEX", "PIP_CONFIG_FILE"):
-        del environ[name]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")}
     words = ("audit", path, "--imports", "--allow-download", "--format", "json", "--no-policy")
     words += ("--platform", "linux_x86_64", "--python-version", "3.11", *more)
     done = subprocess.run(

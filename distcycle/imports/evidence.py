@@ -83,11 +83,13 @@ def find_import_names(modules: Mapping[str, Module]) -> tuple[str, ...]:
         modules: The modules of one distribution.
 
     Returns:
-        Names such as ``torch`` and ``google.cloud.storage``, sorted.
+        Names such as ``torch`` and ``google.cloud.storage``, sorted. Tests, documentation and
+        examples beside these do not count: many distributions have some, by the same names.
     """
     own = [module.name for module in modules.values() if module.kind != "namespace"]
     found = set(own)
-    return tuple(sorted(name for name in own if found.isdisjoint(ancestors_of(name))))
+    names = tuple(sorted(name for name in own if found.isdisjoint(ancestors_of(name))))
+    return tuple(name for name in names if _last(name) not in _ASIDE) or names
 
 
 def find_dependence(
@@ -168,7 +170,7 @@ class _Search:
                 name for name in edges if name not in self._failing and self._fails(edges[name])
             )
         sources = {n for n in self._failing if self._modules[n].kind == "python"}
-        outermost = tuple(n for n in _entries(self._modules) if n in self._failing)
+        outermost = tuple(n for n in find_import_names(self._modules) if n in self._failing)
         first = outermost or tuple(sorted(sources))[:1]
         return Dependence(
             sites=sites,
@@ -281,9 +283,3 @@ class _Step(NamedTuple):
 
 def _last(name: str) -> str:
     return name.rpartition(".")[2]
-
-
-def _entries(modules: Mapping[str, Module]) -> tuple[str, ...]:
-    """By what a distribution is used; by its tests only when it has nothing else."""
-    names = find_import_names(modules)
-    return tuple(name for name in names if _last(name) not in _ASIDE) or names

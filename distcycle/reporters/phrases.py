@@ -21,6 +21,7 @@ from distcycle.findings import (
 __all__ = [
     "ACCEPTED",
     "Hop",
+    "choose_evidence",
     "count",
     "describe_breakers",
     "describe_evidence",
@@ -148,6 +149,23 @@ def describe_evidence(evidence: Evidence) -> str:
     """Say what imports say of a cut: ``torch -> triton: safe to cut by imports: ...``."""
     verdict = "safe to cut by imports" if evidence.verdict == "safe" else evidence.verdict
     return f"{evidence.source} -> {evidence.target}: {verdict}: {evidence.reason}"
+
+
+def choose_evidence(component: Component, most: int) -> tuple[tuple[Evidence, ...], str]:
+    """Choose what to show of evidence: what is known first; and say what is left out.
+
+    Args:
+        component: The loop.
+        most: How many edges to show.
+
+    Returns:
+        The evidence to show, in the order of the edges, and the rest in a line; ``""`` for none.
+    """
+    ranked = sorted(component.evidence, key=lambda each: each.verdict == "unknown")
+    shown = [each for each in component.evidence if each in ranked[:most]]
+    rest = ranked[most:]
+    verdicts = ", ".join(dict.fromkeys(each.verdict for each in rest))
+    return tuple(shown), f"imports of {count(len(rest), 'more edge')}: {verdicts}" if rest else ""
 
 
 def describe_site(site: Site) -> str:

@@ -33,6 +33,7 @@ from distcycle.reporters.modules import (
 )
 from distcycle.reporters.phrases import (
     ACCEPTED,
+    choose_evidence,
     count,
     describe_evidence,
     describe_rule,
@@ -57,6 +58,7 @@ _BREAKERS_SHOWN = 6
 _DETAILS_SHOWN = 6
 _LONGEST_REQUIREMENT = 160
 _SITES_SHOWN = 12
+_EVIDENCE_SHOWN = 8
 
 
 def render(report: Report, view: View) -> str:
@@ -368,10 +370,17 @@ class _Page:
             yield from self._wrap(f"and {least}{max(more, 1)} more loops", 2)
 
         yield from self._breakers(component)
-        for evidence in component.evidence:
+        yield from self._imports(component)
+
+    def _imports(self, component: Component) -> Iterator[str]:
+        """What imports say of cutting each edge."""
+        shown, rest = choose_evidence(component, 10**9 if self.sites else _EVIDENCE_SHOWN)
+        for evidence in shown:
             yield from self._wrap(describe_evidence(evidence), 2)
             if self.sites:
                 yield from self._sites(evidence)
+        if rest:
+            yield from self._wrap(f"{rest}; -v shows them", 2)
 
     def _sites(self, evidence: Evidence) -> Iterator[str]:
         """What was read, where the target is imported, and what that does not tell."""

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 
+from distcycle.findings import Component, Evidence, Severity
 from distcycle.imports import FileImports, ImportRecord, Module, Tree, extract, find_modules
 from distcycle.imports.evidence import (
     Dependence,
@@ -27,6 +28,7 @@ from distcycle.imports.evidence import (
 from distcycle.imports.spelling import spell_record
 from distcycle.imports.undeclared import find_undeclared
 from distcycle.imports.words import imports_any, words_of_imports
+from distcycle.reporters.phrases import choose_evidence
 
 DATA = Path(__file__).parent / "data"
 LINUX = {"sys_platform": "linux", "os_name": "posix", "python_version": "3.11"}
@@ -372,6 +374,7 @@ def test_other_words_are_not(text: str) -> None:
     assert not imports_any(text.encode(), {b"far"})
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["import a", "from b import (", "c,", ")", "\\", "#", "x = d"])))
 def test_every_name_that_is_imported_is_among_the_words(lines: list[str]) -> None:
     for joint in ("\n", " ", "\r\n"):
@@ -438,3 +441,26 @@ def test_undeclared_imports() -> None:
         hen: [1, 4],
     }
     assert find_undeclared(tree, {"hen": {hen, egg}}, {own, egg}) == {}
+
+
+# What is shown -----------------------------------------------------------------------------------
+
+
+def test_of_many_edges_those_are_shown_of_which_something_is_known() -> None:
+    verdicts = ["unknown", "safe", "unknown", "unsafe"]
+    evidence = tuple(
+        Evidence(source=f"egg{n}", target="hen", verdict=verdict, reason="")
+        for n, verdict in enumerate(verdicts)
+    )
+    loop = Component(
+        **dict.fromkeys(("id", "input", "code"), ""),
+        **dict.fromkeys(("packages", "requested_by", "targets", "variants", "edges", "cycles"), ()),
+        severity=Severity.DENY,
+        condition=None,
+        capped=False,
+        evidence=evidence,
+    )
+    shown, rest = choose_evidence(loop, 3)
+    assert [each.source for each in shown] == ["egg0", "egg1", "egg3"]
+    assert rest == "imports of 1 more edge: unknown"
+    assert choose_evidence(loop, 4) == (evidence, "")
