@@ -56,6 +56,7 @@ from distcycle.upgrading import find_upgrades, look_for_fix
 if TYPE_CHECKING:
     # What gets METADATA loads a third of the standard library, and most runs on a lock need none.
     from distcycle.metadata import Library
+    from distcycle.refactoring import PlannedMove
     from distcycle.resolution import Rules
     from distcycle.surveying import ModuleJudge
     from distcycle.weighing import Imports
@@ -77,6 +78,7 @@ __all__ = [
     "judge_scope",
     "lint_bazel",
     "make_scope",
+    "plan_move",
     "read",
     "read_environment",
     "read_locked",
@@ -89,6 +91,7 @@ __all__ = [
     "render",
     "resolve_scope",
     "survey_imports",
+    "write_move",
     "write_text",
 ]
 
@@ -668,6 +671,20 @@ def survey_imports(names: Sequence[str], judge: ModuleJudge, **options: Any) -> 
     from distcycle.importing import survey_imports
 
     return survey_imports(names, judge, **options)
+
+
+def plan_move(folder: str, source: str, partner: str, new: str | None = None) -> PlannedMove:
+    """Plan a move of names out of a loop; see :func:`distcycle.refactoring.plan_move`."""
+    from distcycle.refactoring import plan_move
+
+    return plan_move(folder, source, partner, new)
+
+
+def write_move(planned: PlannedMove) -> None:
+    """Write a planned move; see :func:`distcycle.refactoring.write_move`."""
+    from distcycle.refactoring import write_move
+
+    write_move(planned)
 
 
 # Showing -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ __all__ = [
     "DistcycleError",
     "InputError",
     "MetadataError",
+    "MoveRefused",
     "PolicyError",
     "ResolutionError",
     "TargetError",
@@ -67,6 +68,21 @@ class PolicyError(DistcycleError):
 
     Args:
         problems: One error for each problem, in file order.
+    """
+
+    def __init__(self, problems: Sequence[InputError]) -> None:
+        super().__init__(*problems)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
+
+
+class MoveRefused(DistcycleError):
+    """Names cannot move to another module without a change of what their modules do.
+
+    Args:
+        problems: One error for each name and reason, in file order; its key is the name.
     """
 
     def __init__(self, problems: Sequence[InputError]) -> None:

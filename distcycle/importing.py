@@ -15,6 +15,7 @@ from packaging.utils import InvalidName, canonicalize_name
 from distcycle.errors import InputError
 from distcycle.findings import Report
 from distcycle.imports import FileImports, Module, Tree
+from distcycle.imports.replay import Program, replay
 from distcycle.imports.study import study_tree
 from distcycle.judgement import combine
 from distcycle.metadata.cache import Cache
@@ -142,7 +143,7 @@ def survey(
     Raises:
         InputError: A wheel cannot be read.
     """
-    joined = _Joined([scanner.scan(tree) for tree in trees])
+    joined = _Joined([scanner.scan(tree, programs=True) for tree in trees])
     subject = Subject(
         label=label,
         projects=tuple((tree.project, tree.version) for tree in trees),
@@ -154,7 +155,8 @@ def survey(
     with ExitStack() as stack, paused_collector():
         source_of = joined.open(stack)
         study = study_tree(joined.tree, source_of, environment=environment, most_cycles=most_cycles)
-        return report_study(study, subject, judge)
+        entries = replay(joined.tree.modules, joined.programs, environment=environment)
+        return report_study(study, subject, judge, entries)
 
 
 @dataclass(slots=True)
@@ -163,11 +165,13 @@ class _Joined:
 
     scans: Sequence[Scan]
     tree: Tree = field(init=False)
+    programs: dict[str, Program] = field(init=False)
     _owner: dict[str, Scan] = field(init=False)
 
     def __post_init__(self) -> None:
         modules: dict[str, Module] = {}
         files: dict[str, FileImports] = {}
+        self.programs = {}
         self._owner = {}
         for scan in self.scans:
             for name, module in scan.modules.modules.items():
@@ -177,6 +181,8 @@ class _Joined:
                     self._owner[name] = scan
                     if name in scan.modules.files:
                         files[name] = scan.modules.files[name]
+                    if name in scan.programs:
+                        self.programs[name] = scan.programs[name]
         self.tree = Tree(modules=dict(sorted(modules.items())), files=dict(sorted(files.items())))
 
     def place_of(self, name: str) -> str:

@@ -1,32 +1,39 @@
-"""Reads the imports of whole trees: in several processes where it pays, and only once.
-
-What was read of a file is kept under its sha256, one entry of the cache for each distribution.
-"""
+"""Reads the modules of whole trees: in several processes where it pays, and only once."""
 
 from __future__ import annotations
 
 import gc
 import hashlib
 import marshal
+import os
+import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from distcycle.imports import FileImports, ImportRecord, Module, Tree, extract, find_modules
-from distcycle.imports.records import EXTRACTOR
+from distcycle.imports import FileImports, Tree, find_modules
+from distcycle.imports.reading import Reading, read_file
+from distcycle.imports.replay import Program
 from distcycle.metadata.cache import Cache
+from distcycle.readings import Known, dump_reading, load_reading
 from distcycle.trees import SourceTree
 
-__all__ = ["Scan", "Scanner", "paused_collector"]
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+__all__ = ["Scan", "Scanner", "paused_collector", "read_newer"]
 
 _PARALLEL_BYTES = 5_000_000
 _CHUNKS_PER_PROCESS = 8
 # Opening and closing a small file costs about as much as parsing this many bytes.
 _OVERHEAD_BYTES = 2_000
-_VERSION = (EXTRACTOR, *sys.version_info[:2])
+_NEWER_TIMEOUT_S = 30
+_NEWER = "from distcycle.scans import read_newer; read_newer()"
+_UNREADABLE = "cannot be read, or is far too large"
+_FATAL = "the parser of this Python fails on it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +43,50 @@ class Scan:
     Attributes:
         source: Where it was read.
         modules: Its modules and their imports.
+        programs: What its modules do while they are imported, where that was asked for.
     """
 
     source: SourceTree
     modules: Tree
+    programs: Mapping[str, Program] = field(default_factory=dict)
 
     def place(self, module: str) -> str:
         """Where a module's file is; see :meth:`SourceTree.show`."""
         return self.source.show(self.modules.modules[module].path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Files of one tree that are to be parsed.
+
+    Attributes:
+        source: The tree.
+        packages: The files, and whether each is the ``__init__`` of a package.
+        programs: Whether programs are wanted too.
+    """
+
+    source: SourceTree
+    packages: Mapping[str, bool]
+    programs: bool
+
+    def of(self, paths: Iterable[str]) -> _Job:
+        return _Job(self.source, {path: self.packages[path] for path in paths}, self.programs)
+
+    def halves(self) -> tuple[_Job, _Job]:
+        paths = list(self.packages)
+        middle = len(paths) // 2
+        return self.of(paths[:middle]), self.of(paths[middle:])
+
+    def parse(self, path: str, data: bytes, *, newer: bool = False) -> Reading:
+        is_package = self.packages[path]
+        return read_file(data, is_package=is_package, programs=self.programs, newer=newer)
+
+    def fail(self, fault: str) -> Reading:
+        return Reading(FileImports(fault=fault), Program(fault=fault) if self.programs else None)
+
+
+_Parsed = tuple[str, str | None, Reading]
+"""A file, its sha256 where that is known, and what was read of it."""
 
 
 class Scanner:
@@ -60,13 +103,19 @@ class Scanner:
         self._processes = processes
 
     def scan(
-        self, source: SourceTree, *, only: Collection[bytes] = (), partial: bool = False
+        self,
+        source: SourceTree,
+        *,
+        only: Collection[bytes] = (),
+        programs: bool = False,
+        partial: bool = False,
     ) -> Scan:
         """Read the imports of a tree's modules.
 
         Args:
             source: The tree.
             only: Words, one of which a file must hold to be parsed; all files when empty.
+            programs: Whether to read what they do while they are imported as well.
             partial: Whether these are not all files of the distribution, so that what is known of
                 others is kept as well.
 
@@ -79,119 +128,113 @@ class Scanner:
         """
         modules = find_modules(source.files)
         wanted = {m.path: m for m in modules.values() if m.kind == "python"}
-        known = _Known(self._cache, source)
-        read: dict[str, FileImports] = {}
-        unknown = []
-        for path, module in wanted.items():
-            found = known.find(source.files[path].sha256, module)
-            if found is None:
-                unknown.append(path)
-            else:
+        job = _Job(source, {path: m.is_package for path, m in wanted.items()}, programs)
+        known = Known(self._cache, source, programs=programs)
+        read: dict[str, Reading] = {}
+        for path, is_package in job.packages.items():
+            found = known.find(source.files[path].sha256, is_package=is_package)
+            if found is not None:
                 read[path] = found
+        unknown = job.of(path for path in wanted if path not in read)
         with paused_collector():
-            for path, digest, imports in self._read(source, wanted, unknown, known, tuple(only)):
-                read[path] = imports
-                known.add(digest, wanted[path], imports)
+            parsed = list(self._parse(unknown, known, tuple(only)))
+        newer = [path for path, _, reading in parsed if reading.imports.fault_line is not None]
+        by_newer = _parse_newer(job.of(newer)) if newer else {}
+        for path, digest, reading in parsed:
+            read[path] = by_newer.get(path, reading)
+            known.add(digest, read[path], is_package=job.packages[path])
         known.keep(others=partial)
-        files = {module.name: read[path] for path, module in wanted.items() if path in read}
-        return Scan(source=source, modules=Tree(modules=modules, files=files))
+        return Scan(
+            source=source,
+            modules=Tree(
+                modules=modules,
+                files={m.name: read[path].imports for path, m in wanted.items() if path in read},
+            ),
+            programs={
+                wanted[path].name: reading.program
+                for path, reading in read.items()
+                if reading.program is not None
+            },
+        )
 
-    def _read(
-        self,
-        source: SourceTree,
-        modules: Mapping[str, Module],
-        paths: Sequence[str],
-        known: _Known,
-        only: Sequence[bytes],
-    ) -> Iterator[tuple[str, str | None, FileImports]]:
+    def _parse(self, job: _Job, known: Known, only: Sequence[bytes]) -> Iterator[_Parsed]:
         """Parse what is not known, here while it is little, else in other processes."""
-        size = sum(source.files[path].size_bytes for path in paths)
+        source = job.source
+        size = sum(source.files[path].size_bytes for path in job.packages)
         elsewhere = self._processes > 1 and size > _PARALLEL_BYTES
         later = []
-        for path, data in source.read(paths):
+        for path, data in source.read(job.packages):
             if data is None:
-                yield path, None, _UNREADABLE
+                yield path, None, job.fail(_UNREADABLE)
             elif not only or any(word in data for word in only):
                 digest = hashlib.sha256(data).hexdigest()
-                found = known.find(digest, modules[path])
+                found = known.find(digest, is_package=job.packages[path])
                 if found is not None:
                     yield path, None, found
                 elif elsewhere:
                     later.append(path)
                 else:
-                    yield path, digest, extract(data, is_package=modules[path].is_package)
+                    yield path, digest, job.parse(path, data)
         if later:
-            yield from self._parse_elsewhere(source, modules, later)
+            yield from self._parse_elsewhere(job.of(later))
 
-    def _parse_elsewhere(
-        self, source: SourceTree, modules: Mapping[str, Module], paths: Sequence[str]
-    ) -> Iterator[tuple[str, str | None, FileImports]]:
+    def _parse_elsewhere(self, job: _Job) -> Iterator[_Parsed]:
         # Its import takes as long as parsing a small tree.
         from concurrent.futures import ProcessPoolExecutor
         from concurrent.futures.process import BrokenProcessPool
 
-        chunks = _balance(source, paths, self._processes * _CHUNKS_PER_PROCESS)
-        left: list[list[tuple[str, bool]]] = []
+        shares = [job.of(each) for each in _balance(job, self._processes * _CHUNKS_PER_PROCESS)]
+        left: list[_Job] = []
         with ProcessPoolExecutor(self._processes) as pool:
-            named = [[(path, modules[path].is_package) for path in chunk] for chunk in chunks]
-            for chunk, future in [(each, pool.submit(_parse, source, each)) for each in named]:
+            running: list[tuple[_Job, Future[bytes]]] = [
+                (share, pool.submit(_parse_share, share)) for share in shares
+            ]
+            for share, future in running:
                 if isinstance(future.exception(), BrokenProcessPool):
-                    left.append(chunk)
+                    left.append(share)
                 else:
                     yield from _loaded(future.result())
-        yield from _parse_apart(source, left)
+        yield from _parse_apart(left)
 
 
-_UNREADABLE = FileImports(fault="cannot be read, or is far too large")
-_FATAL = FileImports(fault="the parser of this Python fails on it")
-
-
-def _parse_apart(
-    source: SourceTree, chunks: list[list[tuple[str, bool]]]
-) -> Iterator[tuple[str, str | None, FileImports]]:
-    """Parse what ended a process each in its own, and what ends it again is told as a fault."""
+def _parse_apart(jobs: list[_Job]) -> Iterator[_Parsed]:
+    """Parse what ended a process each in its own; what ends it again is told as a fault."""
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    while chunks:
-        chunk = chunks.pop()
+    while jobs:
+        job = jobs.pop()
         try:
             with ProcessPoolExecutor(1) as pool:
-                yield from _loaded(pool.submit(_parse, source, chunk).result())
+                yield from _loaded(pool.submit(_parse_share, job).result())
         except BrokenProcessPool:
-            if len(chunk) == 1:
-                yield chunk[0][0], None, _FATAL
+            if len(job.packages) > 1:
+                jobs += job.halves()
             else:
-                middle = len(chunk) // 2
-                chunks += [chunk[:middle], chunk[middle:]]
+                yield next(iter(job.packages)), None, job.fail(_FATAL)
 
 
-def _parse(source: SourceTree, chunk: Sequence[tuple[str, bool]]) -> bytes:
+def _parse_share(job: _Job) -> bytes:
     """What a process does: by marshal, for pickling so many records takes as long as parsing."""
-    packages = dict(chunk)
     with paused_collector():
         return marshal.dumps(
             [
-                (path, None, _dump(_UNREADABLE))
+                (path, None, dump_reading(job.fail(_UNREADABLE)))
                 if data is None
-                else (
-                    path,
-                    hashlib.sha256(data).hexdigest(),
-                    _dump(extract(data, is_package=packages[path])),
-                )
-                for path, data in source.read(packages)
+                else (path, hashlib.sha256(data).hexdigest(), dump_reading(job.parse(path, data)))
+                for path, data in job.source.read(job.packages)
             ]
         )
 
 
-def _loaded(content: bytes) -> Iterator[tuple[str, str | None, FileImports]]:
+def _loaded(content: bytes) -> Iterator[_Parsed]:
     for path, digest, plain in marshal.loads(content):  # noqa: S302  # from a process of our own
-        yield path, digest, _load(plain)
+        yield path, digest, load_reading(plain)
 
 
-def _balance(source: SourceTree, paths: Iterable[str], count: int) -> list[list[str]]:
+def _balance(job: _Job, count: int) -> list[list[str]]:
     """Share files out so that each share takes about as long, the large files first."""
-    sizes = {path: source.files[path].size_bytes for path in paths}
+    sizes = {path: job.source.files[path].size_bytes for path in job.packages}
     shares: list[tuple[int, int, list[str]]] = [(0, i, []) for i in range(count)]
     heapify(shares)
     for path in sorted(sizes, key=lambda path: (-sizes[path], path)):
@@ -213,83 +256,55 @@ def paused_collector() -> Iterator[None]:
             gc.enable()
 
 
-# What is kept ------------------------------------------------------------------------------------
-
-_Plain = tuple[Any, ...]
+# Newer syntax ------------------------------------------------------------------------------------
 
 
-class _Known:
-    """What earlier runs read of a distribution's files."""
+def _parse_newer(job: _Job) -> dict[str, Reading]:
+    """Parse files by newer grammars, apart: text made to harm ends that parser's process.
 
-    def __init__(self, cache: Cache, source: SourceTree) -> None:
-        self._cache = cache
-        # Not the version: most files of the next one are the same.
-        self._key = "\n".join((*map(str, _VERSION), source.project, source.base))
-        self._old = self._load()
-        self._now: dict[str, _Plain] = {}
-        self._is_new = False
-
-    def _load(self) -> dict[str, _Plain]:
-        content = self._cache.load_imports(self._key)
-        if content is None:
-            return {}
-        try:
-            # The cache gives back only what it wrote itself, whole.
-            kept = marshal.loads(content)  # noqa: S302
-        except (ValueError, EOFError, TypeError):
-            return {}
-        return kept if isinstance(kept, dict) else {}
-
-    def find(self, digest: str | None, module: Module) -> FileImports | None:
-        if digest is None:
-            return None
-        key = _file_key(digest, module)
-        plain = self._old.get(key)
-        if plain is None:
-            return None
-        self._now[key] = plain
-        return _load(plain)
-
-    def add(self, digest: str | None, module: Module, imports: FileImports) -> None:
-        if digest is not None:
-            self._now[_file_key(digest, module)] = _dump(imports)
-            self._is_new = True
-
-    def keep(self, *, others: bool) -> None:
-        """Keep what this run met; what it did not, such as files that are gone, is dropped.
-
-        Args:
-            others: Whether to keep what it did not meet as well.
-        """
-        if self._is_new:
-            kept = {**self._old, **self._now} if others else self._now
-            self._cache.store_imports(self._key, marshal.dumps(kept))
+    Returns:
+        What was read, of those files that any grammar knows.
+    """
+    found: dict[str, Reading] = {}
+    todo = [job]
+    while todo:
+        some = todo.pop()
+        texts = [(path, data) for path, data in job.source.read(some.packages) if data]
+        answer = _run_newer(marshal.dumps((texts, dict(some.packages), some.programs)))
+        if answer is not None:
+            read = {path: reading for path, _, reading in _loaded(answer)}
+            found.update({p: reading for p, reading in read.items() if not reading.imports.fault})
+        elif len(some.packages) > 1:
+            todo += some.halves()
+    return found
 
 
-def _file_key(digest: str, module: Module) -> str:
-    return f"{digest}/" if module.is_package else digest
+def _run_newer(texts: bytes) -> bytes | None:
+    """Run :func:`read_newer` in a process; None when that process failed."""
+    try:
+        done = subprocess.run(  # noqa: S603  # this interpreter, and this module
+            [sys.executable, "-c", _NEWER],
+            input=texts,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            timeout=_NEWER_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 else None
 
 
-def _dump(imports: FileImports) -> _Plain:
-    records = tuple(map(tuple, imports.records))
-    bound = None if imports.bound is None else dict(imports.bound)
-    return (
-        records,
-        bound,
-        imports.exported,
-        imports.computes_names,
-        imports.fault,
-        imports.fault_line,
-    )
-
-
-def _load(plain: _Plain) -> FileImports:
-    records, bound, exported, computes_names, fault, fault_line = plain
-    return FileImports(
-        records=tuple(map(ImportRecord._make, records)),
-        bound=bound,
-        exported=exported,
-        computes_names=computes_names,
-        fault=fault,
-        fault_line=fault_line,
-    )
+def read_newer() -> None:
+    """What a process of its own does: texts from standard input, readings to standard output."""
+    asked = marshal.loads(sys.stdin.buffer.read())  # noqa: S302  # from the process that asks
+    texts, packages, programs = asked
+    read = [
+        (
+            path,
+            None,
+            dump_reading(read_file(data, is_package=packages[path], programs=programs, newer=True)),
+        )
+        for path, data in texts
+    ]
+    sys.stdout.buffer.write(marshal.dumps(read))

@@ -30,6 +30,7 @@ from distcycle.findings import (
 from distcycle.imports import ImportEdge, ImportRecord
 from distcycle.imports.fixes import Fix
 from distcycle.imports.loops import MixedPair, in_view
+from distcycle.imports.replay import LIMITS, Cause, Entry
 from distcycle.imports.spelling import spell_record
 from distcycle.imports.study import StudiedLoop, Study
 from distcycle.limits import matches
@@ -154,7 +155,7 @@ class ModuleJudge:
 
 
 def report_study(
-    study: Study, subject: Subject, judge: ModuleJudge, failing: Sequence[EntryFailure] = ()
+    study: Study, subject: Subject, judge: ModuleJudge, entries: Sequence[Entry] = ()
 ) -> Report:
     """Make the report on the modules of one tree.
 
@@ -162,9 +163,9 @@ def report_study(
         study: What was found.
         subject: In what.
         judge: Decides what counts.
-        failing: Modules that cannot be imported first.
+        entries: What happens when each module is imported first.
     """
-    return _Surveyor(study, subject, judge, failing).report()
+    return _Surveyor(study, subject, judge, entries).report()
 
 
 class _Surveyor:
@@ -173,12 +174,14 @@ class _Surveyor:
         study: Study,
         subject: Subject,
         judge: ModuleJudge,
-        failing: Sequence[EntryFailure],
+        entries: Sequence[Entry],
     ) -> None:
         self.study = study
         self.subject = subject
         self.judge = judge
-        self.failing = failing
+        self.entries = entries
+        causes = [(entry.name, entry.cause) for entry in entries if entry.outcome == "circular"]
+        self.failing = [self._failure(name, cause) for name, cause in causes if cause is not None]
 
     def report(self) -> Report:
         judged = [self._judged(loop) for loop in self.study.loops]
@@ -326,6 +329,26 @@ class _Surveyor:
             text=_advise(fix),
         )
 
+    def _failure(self, entry: str, cause: Cause) -> EntryFailure:
+        return EntryFailure(
+            entry=entry,
+            site=self._site_at(cause.importer, cause.line),
+            symbol=cause.symbol or "",
+            partial=cause.module,
+            bound_line=cause.bound_line,
+            back_line=cause.back_line,
+            chain=tuple(step.module for step in cause.chain),
+        )
+
+    def _site_at(self, module: str, line: int) -> Site:
+        """The import on a line, or the use of a module's attribute, which no record is of."""
+        path = self.subject.place_of(module)
+        file = self.study.tree.files.get(module)
+        for record in file.records if file is not None else ():
+            if record.line <= line <= record.end_line:
+                return site_of(module, path, record)
+        return Site(module=module, path=path, line=line, text="", kind="static")
+
     def _failing_in(self, modules: Sequence[str]) -> list[EntryFailure]:
         members = set(modules)
         return [failure for failure in self.failing if failure.partial in members]
@@ -354,6 +377,8 @@ class _Surveyor:
             ),
             loops=loops,
             failing=tuple(self.failing),
+            entries=len(self.entries),
+            blind_to=LIMITS if self.entries else (),
         )
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,10 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from distcycle.metadata import Library, Options
+from distcycle.metadata.cache import Cache
 from distcycle.model import Facts, IndexOptions, Needs, Unknown
+from distcycle.scans import Scanner
+from distcycle.trees import open_whl
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).resolve().parents[1]
@@ -542,3 +546,19 @@ def audit_online(folder: Path, path: str, *more: str) -> subprocess.CompletedPro
     if not done.stdout or report_of(done)["unknown"]:
         pytest.skip(f"needs a package index: {done.stderr[-300:]}")
     return done
+
+
+def test_what_is_known_of_other_files_is_kept(tmp_path: Path) -> None:
+    files = {"egg/__init__.py": "import hen", "egg/yolk.py": "import fox"}
+    source = open_whl(str(wheel(tmp_path / "wheels", "egg", files)))
+    cache = Cache(tmp_path / "cache")
+
+    def scan(*paths: str, only: tuple[bytes, ...] = (), partial: bool = True) -> set[str]:
+        some = replace(source, files={path: source.files[path] for path in paths})
+        return set(Scanner(cache).scan(some, only=only, partial=partial).modules.files)
+
+    scan("egg/__init__.py")
+    scan("egg/yolk.py")
+    # What holds no such word is not parsed, so it is there only when it is known.
+    assert scan(*source.files, only=(b"nothing",)) == {"egg", "egg.yolk"}
+    assert scan(*source.files, only=(b"nothing",), partial=False) == {"egg", "egg.yolk"}

@@ -321,6 +321,16 @@ def _add_imports(commands: Commands) -> None:
     _add_policy_options(group)
     _add_severities(group)
     _add_max_cycles(group)
+    group = command.add_argument_group("refactoring")
+    group.add_argument(
+        "--move",
+        nargs=2,
+        metavar=("MODULE", "PARTNER"),
+        help="in a folder of sources: move what PARTNER imports from MODULE, and all that it "
+        "needs, into a module of its own; prints a diff",
+    )
+    group.add_argument("--into", metavar="NEW", help="with --move: the new module's name")
+    group.add_argument("--write", action="store_true", help="with --move: change the files")
     _add_baseline(command)
     _add_form_options(command.add_argument_group("output"))
 

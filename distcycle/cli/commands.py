@@ -288,6 +288,10 @@ def run_imports(options: argparse.Namespace) -> int:
 
     from distcycle import api
 
+    if options.move:
+        return _move(options)
+    if options.write or options.into:
+        raise InputError("--write and --into go with --move")
     judge = make_module_judge(options)
     report = api.survey_imports(
         options.inputs,
@@ -303,6 +307,26 @@ def run_imports(options: argparse.Namespace) -> int:
     if options.write_baseline:
         return _write_baseline(report, options)
     return show_imports(report, options, judge)
+
+
+def _move(options: argparse.Namespace) -> int:
+    """Move names out of a loop of modules: show how, or do it."""
+    from distcycle import api
+    from distcycle.reporters.escape import printable
+
+    if len(options.inputs) != 1:
+        raise InputError("--move is for one folder of sources")
+    source, partner = options.move
+    planned = api.plan_move(options.inputs[0], source, partner, options.into)
+    for note in planned.notes:
+        print(printable(note), file=sys.stderr)
+    if options.write:
+        api.write_move(planned)
+    else:
+        # Line ends are those of the files, so nothing may translate them.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(planned.diff.encode("utf-8", "surrogateescape"))
+    return 0
 
 
 def run_bundle(options: argparse.Namespace) -> int:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Literal
+from dataclasses import dataclass
+from operator import ge, gt, le, lt
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 __all__ = [
     "TestKind",
@@ -50,9 +55,12 @@ def judge_test(
 
 
 def constant_of(test: ast.expr) -> bool | None:
-    """The value of a test without any name in it, as the compiler folds it; None for others."""
+    """The value of a test without any name in it, as the compiler folds it; None for others.
+
+    ``...`` stands for what could not be read, and is no constant.
+    """
     if isinstance(test, ast.Constant):
-        return bool(test.value)
+        return None if test.value is ... else bool(test.value)
     if isinstance(test, ast.Name) and test.id == "__debug__":
         return True
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -173,6 +181,24 @@ def _evaluate_startswith(call: ast.Call, environment: Mapping[str, str]) -> bool
     return value.startswith(start)
 
 
+@dataclass(frozen=True, slots=True)
+class _Interpreter:
+    """``sys.version_info``: major and minor are known, and that three more parts follow."""
+
+    known: tuple[int, int]
+
+    def compare(self, operator: ast.cmpop, other: tuple[int, ...]) -> bool | None:
+        """Compare with a literal; None where the parts that are not known decide."""
+        known = self.known[: len(other)]
+        if known == other[:2] and len(other) > 2:
+            return None
+        # With equal parts the longer tuple is the greater one.
+        greater = known >= other[:2]
+        if isinstance(operator, ast.Eq | ast.NotEq):
+            return isinstance(operator, ast.NotEq)
+        return greater is isinstance(operator, ast.Gt | ast.GtE)
+
+
 def _value_of(node: ast.expr, environment: Mapping[str, str]) -> object:
     """What an operand is on the target; None when that cannot be known."""
     with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -186,7 +212,7 @@ def _value_of(node: ast.expr, environment: Mapping[str, str]) -> object:
     if isinstance(node, ast.Subscript) and _dotted(node.value) == "sys.version_info":
         return _part_of(version, node.slice)
     return {
-        "sys.version_info": version,
+        "sys.version_info": _Interpreter(version),
         "sys.version_info.major": version[0],
         "sys.version_info.minor": version[1],
     }.get(name)
@@ -221,7 +247,6 @@ def _dotted(node: ast.expr) -> str:
 
 
 def _version_info(environment: Mapping[str, str]) -> tuple[int, int] | None:
-    """Major and minor; what follows is not known of a target, and decides hardly ever."""
     parts = environment.get("python_version", "").split(".")
     if len(parts) != 2 or not all(map(str.isdecimal, parts)):
         return None
@@ -229,32 +254,29 @@ def _version_info(environment: Mapping[str, str]) -> tuple[int, int] | None:
 
 
 def _compare(operator: ast.cmpop, left: object, right: object) -> bool | None:
-    if left is None or right is None:
+    if left is None or right is None or isinstance(right, _Interpreter):
         return None
+    if isinstance(left, _Interpreter):
+        return left.compare(operator, right) if _is_version(right) else None
     if isinstance(operator, ast.Eq | ast.NotEq):
         return (left == right) is isinstance(operator, ast.Eq)
     if isinstance(operator, ast.In | ast.NotIn):
-        if not isinstance(right, tuple | list | set | str) or not isinstance(left, str):
+        if not isinstance(left, str) or not isinstance(right, tuple | list | set | str):
             return None
         return (left in right) is isinstance(operator, ast.In)
-    return _order(operator, _version(left), _version(right))
+    compare = _ORDERS.get(type(operator))
+    numbers = isinstance(left, int) and isinstance(right, int)
+    comparable = compare and (numbers or (_is_version(left) and _is_version(right)))
+    return compare(left, right) if compare and comparable else None
 
 
-def _version(value: object) -> tuple[int, ...] | None:
-    """An operand as a version; a lone number is one with a single part."""
-    parts = value if isinstance(value, tuple) else (value,)
-    return parts if all(isinstance(part, int) for part in parts) else None
+_ORDERS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Lt: lt,
+    ast.LtE: le,
+    ast.Gt: gt,
+    ast.GtE: ge,
+}
 
 
-def _order(
-    operator: ast.cmpop, left: tuple[int, ...] | None, right: tuple[int, ...] | None
-) -> bool | None:
-    """Compare versions, of which only major and minor are known for the target."""
-    if left is None or right is None or (len(right) > 2 and left == right[:2]):
-        return None
-    # The interpreter's own tuple has five parts, so that it is greater than an equal (3, 12).
-    longer = len(left) > 1 and len(right) <= 2
-    if isinstance(operator, ast.Lt | ast.GtE):
-        return (left < right) is isinstance(operator, ast.Lt)
-    greater = left >= right if longer else left > right
-    return greater is isinstance(operator, ast.Gt)
+def _is_version(value: object) -> TypeGuard[tuple[int, ...]]:
+    return isinstance(value, tuple) and all(isinstance(part, int) for part in value)

@@ -22,10 +22,13 @@ from distcycle.imports.conditions import (
 )
 from distcycle.imports.records import FileImports, Form, ImportRecord, Kind, Modifier
 
-__all__ = ["extract", "parse_source"]
+__all__ = ["extract", "extract_tree", "parse_source"]
 
 _WORD = re.compile(rb"import")
 _CALLS = re.compile(rb"import_module|__import__")
+_RENAMED = re.compile(rb"import_module\s+as\b")
+_TOO_DEEP = "nested too deeply"
+_ANY_LINE = re.compile(rb"^", re.MULTILINE)
 _SIMPLE = (
     ast.Expr,
     ast.Assign,
@@ -40,32 +43,46 @@ _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def extract(source: bytes, *, is_package: bool = False) -> FileImports:
+def extract(source: bytes, *, is_package: bool = False, newer: bool = False) -> FileImports:
     """Read what a file imports.
 
     Args:
         source: The file.
         is_package: Whether it is the ``__init__`` of a package, so that the names that it binds
             matter too.
+        newer: Whether syntax that is newer than this interpreter's is read as well. That parser
+            ends the process on text that is nested far too deeply.
 
     Returns:
         Its imports; a file that cannot be parsed gives a fault and no records.
     """
-    lines = _lines_with(_WORD, source)
-    if not lines and not is_package:
+    if not is_package and _WORD.search(source) is None:
         return FileImports()
     try:
-        tree = parse_source(source)
+        tree = parse_source(source, newer=newer)
     except SyntaxError as error:
         return FileImports(fault=error.msg, fault_line=error.lineno)
     except (ValueError, RecursionError, MemoryError) as error:
-        return FileImports(fault=str(error) or "nested too deeply")
+        return FileImports(fault=str(error) or _TOO_DEEP)
+    return extract_tree(tree, source, is_package=is_package)
+
+
+def extract_tree(tree: ast.Module, source: bytes, *, is_package: bool = False) -> FileImports:
+    """Read what a file imports out of its syntax tree; see :func:`extract`.
+
+    Args:
+        tree: The syntax tree.
+        source: The file.
+        is_package: Whether it is the ``__init__`` of a package.
+    """
+    # Under another name a function that imports may be called on any line.
+    lines = _lines_with(_ANY_LINE if _RENAMED.search(source) else _WORD, source)
     try:
         reading = _Reading(lines, calls=_CALLS.search(source) is not None)
         reading.read_block(tree.body, _Context())
         records = reading.finish(tree, source)
     except RecursionError:
-        return FileImports(fault="nested too deeply")
+        return FileImports(fault=_TOO_DEEP)
     if not is_package:
         return FileImports(records=records)
     bound = bound_names(tree.body)
@@ -77,8 +94,12 @@ def extract(source: bytes, *, is_package: bool = False) -> FileImports:
     )
 
 
-def parse_source(source: bytes) -> ast.Module:
+def parse_source(source: bytes, *, newer: bool = True) -> ast.Module:
     """Parse a file by this interpreter's grammar, or by a newer one where that does not do.
+
+    Args:
+        source: The file.
+        newer: Whether to try the newer one, on a file that is known not to end the process.
 
     Raises:
         SyntaxError: It is no Python that is known here.
@@ -89,12 +110,14 @@ def parse_source(source: bytes) -> ast.Module:
     try:
         return ast.parse(source)
     except SyntaxError as error:
+        if not newer:
+            raise
         from distcycle.imports.newer import parse_newer
 
-        newer = parse_newer(source)
-        if newer is None:
+        tree = parse_newer(source)
+        if tree is None:
             raise error from None
-        return newer
+        return tree
 
 
 def _lines_with(pattern: re.Pattern[bytes], source: bytes) -> list[int]:

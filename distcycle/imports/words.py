@@ -9,6 +9,8 @@ __all__ = ["imports_any", "words_of_imports"]
 
 _WORD = re.compile(rb"[\w\x80-\xff]+")
 _IMPORT = b"import"
+_RENAMED = re.compile(rb"import_module\s+as\b")
+_COMMENT = re.compile(rb"[^'\"#\n]*#")
 _FEW = 4
 
 
@@ -31,13 +33,29 @@ def words_of_imports(source: bytes) -> set[bytes]:
 
 
 def _statements(source: bytes) -> Iterator[bytes]:
-    """The lines that hold the word, each with those that continue it."""
+    """The lines that hold the word, each with those that continue it, but for comments.
+
+    Where the function that imports has another name, that is the whole file.
+    """
     at = source.find(_IMPORT)
     while at >= 0:
-        start = _first_line(source, source.rfind(b"\n", 0, at) + 1)
-        end = _last_line(source, at)
-        yield source[start:end]
+        end = at + len(_IMPORT)
+        line = source.rfind(b"\n", 0, at) + 1
+        if _stands_alone(source, at, end) and not _COMMENT.match(source, line, at):
+            end = _last_line(source, at)
+            if _RENAMED.search(source, at, end):
+                yield source
+                return
+            yield source[_first_line(source, line) : end]
         at = source.find(_IMPORT, end)
+
+
+def _stands_alone(source: bytes, at: int, end: int) -> bool:
+    """Whether it is the word itself, or one of the two functions that import."""
+    if source.startswith((b"_module", b"__"), end):
+        return True
+    around = source[max(0, at - 1) : at] + source[end : end + 1]
+    return not _WORD.search(around)
 
 
 def _first_line(source: bytes, start: int) -> int:

@@ -361,6 +361,9 @@ def test_the_next_triton_does_but_for_its_operations() -> None:
         "from .far import x",
         "from far.été import x",
         "\nlazy import far",
+        "x = '#'; import far",
+        "from importlib import import_module as get\nget('far')",
+        "from importlib import import_module as get\nget('#' and\n'far')",
     ],
 )
 def test_words_of_imports_are_found(text: str) -> None:
@@ -369,7 +372,17 @@ def test_words_of_imports_are_found(text: str) -> None:
     assert imports_any(text.encode(), {b"far", *(b"other%d" % n for n in range(9))})
 
 
-@pytest.mark.parametrize("text", ["", "far = 1", "import near\nfar = near", "import farther"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "far = 1",
+        "import near\nfar = near",
+        "import farther",
+        "# import far",
+        "do_import('far')",
+    ],
+)
 def test_other_words_are_not(text: str) -> None:
     assert not imports_any(text.encode(), {b"far"})
 

@@ -1,0 +1,3 @@
+"""What the kernels are tuned by."""
+
+block = 16
