@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.importing import import_with
 from benchmarks.resolving import ask_pip, ask_uv, resolve_with
 from benchmarks.runner import ROOT, Goal, Skipped, Trial
 
@@ -314,5 +315,33 @@ CASES = (
         against="uv pip compile",
         goal=Goal(requests=1.5),
         trials=resolve_with(ask_uv, delay_s=_DELAY_S, cached=False),
+    ),
+    Case(
+        name="imports-extract",
+        command="the imports of every file of an installed package",
+        against="ast.parse of the same files",
+        goal=Goal(ratio=1.3),
+        trials=import_with("extract", "parse"),
+    ),
+    Case(
+        name="imports-warm",
+        command="its import graph, with a warm cache",
+        against="grimp's, with a warm cache",
+        goal=Goal(ratio=1),
+        trials=import_with("warm", "grimp-warm"),
+    ),
+    Case(
+        name="imports-cold",
+        command="its import graph without a cache, in two processes",
+        against="grimp's",
+        goal=Goal(),
+        trials=import_with("cold", "grimp-cold"),
+    ),
+    Case(
+        name="imports-cold-ruff",
+        command="the same",
+        against="ruff analyze graph",
+        goal=Goal(),
+        trials=import_with("cold", "ruff"),
     ),
 )

@@ -138,7 +138,7 @@ class Scanner:
         unknown = job.of(path for path in wanted if path not in read)
         with paused_collector():
             parsed = list(self._parse(unknown, known, tuple(only)))
-        newer = [path for path, _, reading in parsed if reading.imports.fault_line is not None]
+        newer = [p for p, digest, reading in parsed if digest and reading.imports.fault_line]
         by_newer = _parse_newer(job.of(newer)) if newer else {}
         for path, digest, reading in parsed:
             read[path] = by_newer.get(path, reading)

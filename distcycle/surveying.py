@@ -422,7 +422,7 @@ def _describe(detail: LoopDetail, failing: Sequence[EntryFailure]) -> Iterator[s
     pairs += [f"{detail.lazy} in functions only"] if detail.lazy else []
     pairs += [f"{detail.type_checking} for type checkers only"] if detail.type_checking else []
     yield f"pairs of modules: {', '.join(pairs)}{needing}"
-    yield from _capped([describe_failure(each) for each in failing])
+    yield from _capped([*describe_failures(failing)])
     fixes = [f"{_point(fix.site)}: {fix.text}" for fix in detail.fixes]
     yield from _capped([f"to open it, {text}" for text in fixes])
     yield from _capped([describe_mixed(mixed) for mixed in detail.mixed])
@@ -434,14 +434,21 @@ def _capped(lines: Sequence[str]) -> Iterator[str]:
         yield f"(and {len(lines) - _LISTED} more)"
 
 
-def describe_failure(failure: EntryFailure) -> str:
-    """Say in one line which module fails when it is imported first, and why."""
-    bound = "never binds it" if failure.bound_line is None else f"binds it at {failure.bound_line}"
-    back = "" if failure.back_line is None else f", after it imports back at {failure.back_line}"
-    return (
-        f"fails when imported first: {failure.entry}: {_point(failure.site)} takes "
-        f"{failure.symbol!r} out of {failure.partial}, which {bound}{back}"
-    )
+def describe_failures(failing: Sequence[EntryFailure]) -> Iterator[str]:
+    """Say which modules fail when they are imported first, and why: a line for each cause."""
+    entries: dict[tuple[str, int, str, str], list[EntryFailure]] = {}
+    for failure in failing:
+        key = (failure.site.path, failure.site.line, failure.symbol, failure.partial)
+        entries.setdefault(key, []).append(failure)
+    for same in entries.values():
+        first = same[0]
+        bound = "never binds it" if first.bound_line is None else f"binds it at {first.bound_line}"
+        back = "" if first.back_line is None else f", after it imports back at {first.back_line}"
+        names = list_names([failure.entry for failure in same], 3)
+        yield (
+            f"fails when imported first: {names}: {_point(first.site)} takes {first.symbol!r} out "
+            f"of {first.partial}, which {bound}{back}"
+        )
 
 
 def describe_mixed(mixed: MixedImport) -> str:
@@ -481,7 +488,10 @@ def _advise(fix: Fix) -> str:
         return f"name what defines it: {'; '.join(fix.instead)}"
     if fix.kind == "type-checking":
         also = ", with 'from __future__ import annotations'" if fix.unevaluated else ""
-        return f"put under TYPE_CHECKING{also}: {names}, needed for annotations only"
+        return (
+            f"put under TYPE_CHECKING{also}: {names}, needed for annotations only, unless these "
+            "are read when the program runs"
+        )
     if fix.kind == "lazy":
         return f"import where it is needed, in functions only: {names}"
     if fix.kind == "move":

@@ -146,13 +146,12 @@ def open_whl(path: str) -> SourceTree:
         InputError: It cannot be read, or holds what must not be unpacked.
     """
     with open_wheel(Path(path)) as wheel:
-        digests = parse_record(wheel.read("RECORD")) if wheel.has("RECORD") else {}
         files = {}
         for member in wheel.members:
             name = _below_path(member.filename, wheel.data)
             if name is not None and name.endswith(_SUFFIXES):
-                digest = digests.get(member.filename, (None, None))[0]
-                files[name] = TreeFile(member.filename, member.file_size, digest)
+                # No digest of its RECORD: an installer has not held the files to that yet.
+                files[name] = TreeFile(member.filename, member.file_size)
         return SourceTree(
             project=wheel.project,
             version=str(wheel.version),

@@ -22,7 +22,7 @@ MakeWheel = Callable[..., Path]
 
 COMMANDS = (
     *("audit", "diff", "explain", "fix", "bundle", "render", "targets", "codes"),
-    *("completion", "lint bazel", "policy init", "policy check", "policy list"),
+    *("completion", "imports", "lint bazel", "policy init", "policy check", "policy list"),
 )
 HERE = ("--platform", "linux_x86_64", "--python-version", "3.11")
 LOOP = "egg==1.0\nhen==1.0\n"

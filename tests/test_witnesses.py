@@ -26,7 +26,7 @@ from distcycle.metadata import Library, Options
 from distcycle.metadata.cache import Cache
 from distcycle.model import Facts, IndexOptions, Needs, Unknown
 from distcycle.scans import Scanner
-from distcycle.trees import open_whl
+from distcycle.trees import open_installed
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).resolve().parents[1]
@@ -550,7 +550,9 @@ def audit_online(folder: Path, path: str, *more: str) -> subprocess.CompletedPro
 
 def test_what_is_known_of_other_files_is_kept(tmp_path: Path) -> None:
     files = {"egg/__init__.py": "import hen", "egg/yolk.py": "import fox"}
-    source = open_whl(str(wheel(tmp_path / "wheels", "egg", files)))
+    with zipfile.ZipFile(wheel(tmp_path / "wheels", "egg", files)) as archive:
+        archive.extractall(tmp_path / "site")
+    source = open_installed(tmp_path / "site" / "egg-1.0.dist-info")
     cache = Cache(tmp_path / "cache")
 
     def scan(*paths: str, only: tuple[bytes, ...] = (), partial: bool = True) -> set[str]:

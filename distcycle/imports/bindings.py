@@ -34,7 +34,8 @@ def _bound(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int]]:
                 yield alias.asname or alias.name.partition(".")[0], statement.lineno
         elif isinstance(statement, ast.ImportFrom):
             for alias in statement.names:
-                yield alias.asname or alias.name, statement.lineno
+                if alias.name != "*":
+                    yield alias.asname or alias.name, statement.lineno
         elif isinstance(statement, ast.If):
             verdict = judge_test(statement.test)
             runs = verdict[1] if isinstance(verdict, tuple) and verdict[1] is not None else None

@@ -105,12 +105,13 @@ class Mender:
     def _mend(self, edge: ImportEdge, loop: ModuleLoop) -> Fix:
         kind, instead = self._kind_of(edge, loop)
         uses = self._uses_of(edge.source) if kind == "type-checking" else None
+        names = _bound_by(edge)
         return Fix(
             kind=kind,
             edge=edge,
-            names=_bound_by(edge),
+            names=names,
             instead=instead,
-            unevaluated=uses is not None and not uses.postpones_annotations,
+            unevaluated=uses is not None and any("evaluated" in uses.of[name] for name in names),
         )
 
     def _recorded_kind(self, edge: ImportEdge, loop: ModuleLoop) -> FixKind:
@@ -131,7 +132,7 @@ class Mender:
         at_once: FixKind = "move" if moves else "restructure"
         if uses is None or edge.record.scope or self._is_taken(edge.source, names):
             return at_once, ()
-        if uses.all_in(names, "annotation"):
+        if uses.all_in(names, "annotation", "evaluated"):
             return "type-checking", ()
         if uses.all_in(names, "annotation", "later"):
             return "lazy", ()

@@ -16,7 +16,7 @@ __all__ = [
     "Modifier",
 ]
 
-EXTRACTOR = 1
+EXTRACTOR = 2
 """The version of what is extracted; what was kept by another version is not used."""
 
 Form = Literal["import", "from", "star", "call", "opaque"]

@@ -10,9 +10,10 @@ from typing import Literal
 
 __all__ = ["Uses", "read_uses"]
 
-Use = Literal["now", "later", "annotation", "exported"]
+Use = Literal["now", "later", "evaluated", "annotation", "exported"]
 """``now`` while the module is imported, ``later`` when a function runs, ``annotation`` for readers
-and type checkers only, ``exported`` by ``__all__``."""
+and type checkers only, ``evaluated`` in annotations that are evaluated all the same, ``exported``
+by ``__all__``."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -23,11 +24,9 @@ class Uses:
 
     Attributes:
         of: The uses of each name.
-        postpones_annotations: Whether annotations are not evaluated (PEP 563).
     """
 
     of: Mapping[str, frozenset[Use]]
-    postpones_annotations: bool
 
     def all_in(self, names: Iterable[str], *uses: Use) -> bool:
         """Whether names are used, and for nothing else than the uses given."""
@@ -53,11 +52,11 @@ def read_uses(tree: ast.Module) -> Uses:
     for name, use in _walk(tree.body, postponed=postponed):
         found[name].add(use)
     uses = {name: frozenset(kinds) for name, kinds in found.items()}
-    return Uses(of=uses, postpones_annotations=postponed)
+    return Uses(of=uses)
 
 
 def _walk(body: Iterable[ast.AST], *, postponed: bool) -> Iterator[tuple[str, Use]]:
-    annotation: Use = "annotation" if postponed else "now"
+    annotation: Use = "annotation" if postponed else "evaluated"
     todo: list[tuple[ast.AST, Use]] = [(node, "now") for node in body]
     while todo:
         node, use = todo.pop()
@@ -69,8 +68,8 @@ def _walk(body: Iterable[ast.AST], *, postponed: bool) -> Iterator[tuple[str, Us
             extra = (arguments.vararg, arguments.kwarg)
             written = [a.annotation for a in (*each, *extra) if a is not None and a.annotation]
             written += [node.returns] if node.returns else []
-            # Of a function in a function the annotations are evaluated when the outer one runs.
-            when: Use = annotation if use == "now" or annotation == "annotation" else use
+            # Of a function in a function they are evaluated when the outer one runs.
+            when: Use = annotation if use == "now" or postponed else use
             for expression in written:
                 yield from _annotated(expression, when)
             defaults = [d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None]

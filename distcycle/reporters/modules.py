@@ -43,6 +43,10 @@ def describe_survey(survey: Survey, *, whole: bool) -> Iterator[Line]:
         yield 0, f"not read: {line}"
     if len(survey.unread) > len(shown):
         yield 0, f"not read: {len(survey.unread) - len(shown)} more"
+    if survey.entries:
+        number = len(survey.failing)
+        verb = "fails" if number == 1 else "fail"
+        yield 0, f"{count(number, 'module')} of {survey.entries:,} {verb} when imported first"
     yield 0, ""
     yield from _table(survey.views)
 

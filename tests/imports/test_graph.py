@@ -141,6 +141,7 @@ def edges_of_grimp(package: str) -> set[tuple[str, str]]:
         (module, other)
         for module in graph.modules
         for other in graph.find_modules_directly_imported_by(module)
+        if other != module
     }
 
 
