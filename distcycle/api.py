@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
 from functools import partial
@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 from distcycle.baseline import baseline_of
 from distcycle.changes import find_changes
-from distcycle.cycles import TooManySets, find_components
+from distcycle.cycles import Component, TooManySets, find_components
 from distcycle.errors import InputError
 from distcycle.findings import Report
 from distcycle.gathering import gather, gather_builds, gather_within_limits, resolve_scope
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from distcycle.refactoring import PlannedMove
     from distcycle.resolution import Rules
     from distcycle.surveying import ModuleJudge
+    from distcycle.weighing import Imports
+    from distcycle.witnesses import Means
 
 __all__ = [
     "append_text",
@@ -213,6 +215,7 @@ def judge_resolved(
     rules: Rules,
     *,
     lists: bool = False,
+    means: Means | None = None,
 ) -> Report:
     """Resolve an input, and judge what comes of it.
 
@@ -222,6 +225,7 @@ def judge_resolved(
         options: How to judge.
         rules: What may be chosen.
         lists: Whether to say which versions were chosen.
+        means: How modules may be sought, where it is to be looked at what they import.
 
     Returns:
         One report on all targets.
@@ -230,7 +234,7 @@ def judge_resolved(
         ResolutionError: There is no solution for a target that was asked for, or for none at all.
         DistcycleError: As for :func:`resolve_scope`.
     """
-    return _judge_any(scope, library, options, rules, lists=lists)[0]
+    return _judge_any(scope, library, options, rules, lists=lists, means=means)[0]
 
 
 def compare(
@@ -241,6 +245,7 @@ def compare(
     *,
     name: str,
     rules: tuple[Rules | None, Rules | None] = (None, None),
+    means: Means | None = None,
 ) -> Report:
     """Judge an input against an older state of it: what was there before does not count.
 
@@ -251,16 +256,19 @@ def compare(
         options: How to judge.
         name: What to call the older state.
         rules: What may be chosen, where the older state and the input are to be resolved.
+        means: How modules may be sought, where it is to be looked at what they import.
 
     Returns:
         The report on the input; what the older state has is accepted as known, and ``changes``
         says what happened to loops.
     """
-    before, then = _judge_any(old, library, replace(options, baseline=None), rules[0])
+    bare = replace(options, baseline=None)
+    before, then = _judge_any(old, library, bare, rules[0], means=means)
     known = baseline_of(before.findings, path=name)
     if options.baseline is not None:
         known = replace(known, entries=(*known.entries, *options.baseline.entries))
-    after, now = _judge_any(new, library, replace(options, baseline=known), rules[1])
+    options = replace(options, baseline=known)
+    after, now = _judge_any(new, library, options, rules[1], means=means)
     return replace(after, changes=find_changes((then, before), (now, after)))
 
 
@@ -271,10 +279,11 @@ def _judge_any(
     rules: Rules | None,
     *,
     lists: bool = False,
+    means: Means | None = None,
 ) -> tuple[Report, tuple[Selection, ...]]:
     """Judge an input as it stands, or what it resolves to."""
     if rules is None or scope.snapshot.kind == "absent":
-        report, (selection, *_) = _judge_scope(scope, library, options)
+        report, (selection, *_) = _judge_scope(scope, library, options, means=means)
         return report, (selection,)
     if library is None:
         raise InputError(
@@ -283,13 +292,15 @@ def _judge_any(
     ways, notes = resolve_scope(scope, library, rules, lists=lists)
     judged = []
     for way, facts in ways:
-        report, selections = _judge_scope(way, library, options, facts)
+        report, selections = _judge_scope(way, library, options, facts, means=means)
         judged.append((report, selections[0]))
     order = [target.name for target in scope.targets]
     return unite_resolved(judged, order, notes), tuple(selection for _, selection in judged)
 
 
-def judge_scope(scope: Scope, library: Library | None, options: Options) -> Report:
+def judge_scope(
+    scope: Scope, library: Library | None, options: Options, *, means: Means | None = None
+) -> Report:
     """Judge an input on all that a scope covers.
 
     Targets whose wheels are not those of standard builds (musl, free-threaded, an older glibc) are
@@ -299,34 +310,77 @@ def judge_scope(scope: Scope, library: Library | None, options: Options) -> Repo
         scope: What is judged.
         library: Where facts come from; None to judge without any.
         options: How to judge.
+        means: How modules may be sought, where it is to be looked at what they import.
     """
-    return _judge_scope(scope, library, options)[0]
+    return _judge_scope(scope, library, options, means=means)[0]
 
 
 def _judge_scope(
-    scope: Scope, library: Library | None, options: Options, facts: Facts | None = None
+    scope: Scope,
+    library: Library | None,
+    options: Options,
+    facts: Facts | None = None,
+    *,
+    means: Means | None = None,
 ) -> tuple[Report, tuple[Selection, ...]]:
     """Judge an input, and say what was selected for that."""
     scope = replace(scope, words=words_of_rules(options.policy, options.baseline))
     selection, facts = gather(scope, library, facts)
     options, notes = _end_waivers(selection, scope, library, options)
     builds = gather_builds(scope, library, facts) if options.build else None
-    try:
-        report = judge(selection, options, builds)
-    except TooManySets as error:
-        scope = scope.listed(scope.targets)
-        space = scope.space(facts)
-        space.note = f"{error}; judged on the named targets only"
-        selection = select(scope.snapshot, space, facts, scope.request)
-        report = judge(selection, options, builds)
-    report = replace(report, notes=report.notes + notes)
-    located = {profile.target.name for profile in selection.space.named}
-    beside = [target for target in scope.targets if target.name not in located]
-    if not beside:
-        return report, (selection,)
-    others, _ = gather(scope.listed(beside), library)
+    with _reading_imports(library, means, wanted=options.imports) as look:
+        try:
+            report = judge(selection, options, builds, look(selection, facts))
+        except TooManySets as error:
+            scope = scope.listed(scope.targets)
+            space = scope.space(facts)
+            space.note = f"{error}; judged on the named targets only"
+            selection = select(scope.snapshot, space, facts, scope.request)
+            report = judge(selection, options, builds, look(selection, facts))
+        report = replace(report, notes=report.notes + notes)
+        located = {profile.target.name for profile in selection.space.named}
+        beside = [target for target in scope.targets if target.name not in located]
+        if not beside:
+            return report, (selection,)
+        others, facts = gather(scope.listed(beside), library)
+        further = judge(others, options, builds, look(others, facts))
     order = [target.name for target in scope.targets]
-    return add_targets(report, judge(others, options, builds), order), (selection, others)
+    return add_targets(report, further, order), (selection, others)
+
+
+@contextlib.contextmanager
+def _reading_imports(
+    library: Library | None,
+    means: Means | None,
+    *,
+    wanted: bool,
+    names: Collection[str] | None = None,
+    undeclared: bool = True,
+) -> Iterator[Callable[[Selection, Facts], Imports | None]]:
+    """Give what looks at the imports of selections, for as long as fetched wheels are there.
+
+    Args:
+        library: Where wheels come from.
+        means: How modules may be sought.
+        wanted: Whether to look at all.
+        names: Projects whose loops count; None for all loops.
+        undeclared: Whether imports are sought that no requirement declares.
+    """
+    if not wanted:
+        yield lambda _selection, _facts: None
+        return
+    from distcycle.witnesses import Means, find_imports, searching
+
+    with searching(library, means or Means()) as search:
+        yield lambda selection, facts: find_imports(
+            selection, _find_loops(selection, names), facts, search, undeclared=undeclared
+        )
+
+
+def _find_loops(selection: Selection, names: Collection[str] | None) -> list[Component]:
+    known = [package.name for package in selection.snapshot.packages]
+    found = find_components(selection.edges, known, selection.space.full, max_cycles=1)
+    return [c for c in found if names is None or any(known[i] in names for i in c.packages)]
 
 
 def _end_waivers(
@@ -396,6 +450,7 @@ def audit(
     all_extras: bool = False,
     edges: Literal["wheel", "lock"] = "wheel",
     build: bool = False,
+    imports: bool = False,
     offline: bool = False,
     library: Library | None = None,
     today: date | None = None,
@@ -412,6 +467,7 @@ def audit(
         all_extras: Whether every extra is asked for.
         edges: ``wheel`` to ask each wheel what it requires, ``lock`` to believe the lock.
         build: Whether loops of build requirements are sought as well.
+        imports: Whether it is read what modules say about cutting edges; nothing is fetched whole.
         offline: Whether to open no socket.
         library: Where METADATA comes from; None for the index that pip uses here.
         today: The date on which waivers are judged; None for today (UTC).
@@ -437,8 +493,9 @@ def audit(
         policy=policy or Policy(),
         today=today or datetime.now(timezone.utc).date(),
         build=build,
+        imports=imports,
     )
-    if library is not None or (edges == "lock" and not build):
+    if library is not None or (edges == "lock" and not build and not imports):
         return judge_scope(scope, library, options)
     from distcycle.metadata import Library
     from distcycle.metadata import Options as LibraryOptions
@@ -470,6 +527,9 @@ def explain_packages(
     names: Sequence[str],
     view: View | None = None,
     facts: Facts | None = None,
+    *,
+    imports: bool = False,
+    means: Means | None = None,
 ) -> str:
     """Say why projects are in loops: hop by hop, from which root, and what would open them.
 
@@ -479,6 +539,8 @@ def explain_packages(
         names: The projects.
         view: Width, colours and verbosity.
         facts: What is known already.
+        imports: Whether to say what modules import, hop by hop.
+        means: How modules may be sought for that.
 
     Returns:
         Text.
@@ -498,9 +560,11 @@ def explain_packages(
             near = get_close_matches(name, sorted(known), 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise InputError(f"no package {name!r} in it{hint}", path=scope.snapshot.path)
-    selection = gather_within_limits(scope, library, facts)
+    selection, facts = gather_within_limits(scope, library, facts)
     rows = [row_of(profile.target) for profile in selection.space.named]
-    explanations = explain(selection, wanted, max_cycles=100)
+    with _reading_imports(library, means, wanted=imports, names=wanted, undeclared=False) as look:
+        said = look(selection, facts)
+    explanations = explain(selection, wanted, max_cycles=100, imports=said)
     return "\n".join(render_explanation(e, rows, view or View()) for e in explanations)
 
 
@@ -511,6 +575,8 @@ def find_fixes(
     *,
     to_extra: bool = False,
     facts: Facts | None = None,
+    imports: bool = False,
+    means: Means | None = None,
 ) -> tuple[list[Remedy], Plan, Selection]:
     """Find what can be done about the loops that a policy's cuts leave.
 
@@ -520,6 +586,8 @@ def find_fixes(
         policy: Its cuts are made first; what it calls droppable costs what it says.
         to_extra: Whether the plan keeps requirements under an extra instead of dropping them.
         facts: What is known already.
+        imports: Whether what modules import decides between cuts.
+        means: How modules may be sought for that.
 
     Returns:
         The remedies, component by component, a plan for all of them, and what it rests on.
@@ -529,14 +597,18 @@ def find_fixes(
     from distcycle.verdicts import apply_cuts
 
     scope = replace(scope, words=words_of_rules(policy, None))
-    selection = gather_within_limits(scope, library, facts)
+    selection, facts = gather_within_limits(scope, library, facts)
     names = [package.name for package in scope.snapshot.packages]
     found = find_components(selection.edges, names, selection.space.full, max_cycles=100)
     cut = apply_cuts(selection, found, policy.cuts, 100)
     rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
     statements = Statements(cut.selection, rows)
-    remedies = find_remedies(cut.selection, cut.components, statements, policy)
-    plan = make_plan(cut.selection, cut.components, statements, policy, to_extra=to_extra)
+    with _reading_imports(library, means, wanted=imports, undeclared=False) as look:
+        said = look(cut.selection, facts)
+    remedies = find_remedies(cut.selection, cut.components, statements, policy, said)
+    plan = make_plan(
+        cut.selection, cut.components, statements, policy, to_extra=to_extra, imports=said
+    )
     return remedies, plan, cut.selection
 
 

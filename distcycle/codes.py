@@ -180,6 +180,15 @@ CODES: Mapping[str, Code] = {
             ("docs/policy.md",),
         ),
         Code(
+            "cut-unsafe",
+            "A cut of the policy breaks an import.",
+            _W,
+            "Cut another edge, or see to it that what is imported is there all the same.",
+            "A [[cut]] takes out triton 2.0.0 -> torch, triton/__init__.py imports torch, and "
+            "nothing else brings torch.",
+            ("docs/imports.md", "docs/policy.md"),
+        ),
+        Code(
             "cut-loses-bound",
             "A cut of the policy drops a version bound that nothing else holds.",
             _W,

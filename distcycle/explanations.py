@@ -18,6 +18,7 @@ from distcycle.nearmisses import find_way_back
 from distcycle.routes import Route, Routes
 from distcycle.selection import Selection
 from distcycle.statements import Statements, row_of
+from distcycle.weighing import Imports
 
 __all__ = ["Explanation", "Opening", "Path", "explain"]
 
@@ -81,7 +82,11 @@ class Explanation:
 
 
 def explain(
-    selection: Selection, names: Iterable[NormalizedName], *, max_cycles: int
+    selection: Selection,
+    names: Iterable[NormalizedName],
+    *,
+    max_cycles: int,
+    imports: Imports | None = None,
 ) -> tuple[Explanation, ...]:
     """Explain what is known of some projects.
 
@@ -89,16 +94,18 @@ def explain(
         selection: What was selected.
         names: The projects.
         max_cycles: How many loops to look through in each component.
+        imports: What imports say of the edges of loops, where that is asked for.
 
     Returns:
         One explanation for each, in the order given.
     """
-    return _Explainer(selection, max_cycles).explain(names)
+    return _Explainer(selection, max_cycles, imports).explain(names)
 
 
 class _Explainer:
-    def __init__(self, selection: Selection, max_cycles: int) -> None:
+    def __init__(self, selection: Selection, max_cycles: int, imports: Imports | None) -> None:
         self.selection = selection
+        self.imports = imports
         self.packages = selection.snapshot.packages
         names = [package.name for package in self.packages]
         full = selection.space.full
@@ -147,6 +154,8 @@ class _Explainer:
 
     def _through(self, component: Component, name: NormalizedName) -> findings.Component:
         shown = self.statements.component(component, CODES[component.kind].severity)
+        if self.imports is not None:
+            shown = self.imports.attach(shown, component)
         cycles = tuple(cycle for cycle in shown.cycles if name in cycle.packages)
         return replace(shown, cycles=cycles)
 

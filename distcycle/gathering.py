@@ -53,13 +53,16 @@ def gather(
 
 def gather_within_limits(
     scope: Scope, library: Library | None, facts: Facts | None = None
-) -> Selection:
+) -> tuple[Selection, Facts]:
     """Select on every environment, or on the named targets where loops differ in too many ways.
 
     Args:
         scope: What is judged.
         library: Where facts come from; None to judge without any.
         facts: What is known already.
+
+    Returns:
+        The selection, and the facts it rests on.
     """
     selection, facts = gather(scope, library, facts)
     names = [package.name for package in scope.snapshot.packages]
@@ -67,8 +70,8 @@ def gather_within_limits(
         find_components(selection.edges, names, selection.space.full, max_cycles=1)
     except TooManySets:
         space = scope.listed(scope.targets).space(facts)
-        return select(scope.snapshot, space, facts, scope.request)
-    return selection
+        return select(scope.snapshot, space, facts, scope.request), facts
+    return selection, facts
 
 
 def gather_builds(scope: Scope, library: Library | None, facts: Facts) -> Builds | None:

@@ -32,6 +32,7 @@ from distcycle.selection import Request, Selection, select
 from distcycle.statements import Statements, row_of
 from distcycle.unions import unite_components
 from distcycle.verdicts import Acceptance, Judge, Verdict, apply_cuts
+from distcycle.weighing import Imports
 
 __all__ = ["Options", "add_targets", "audit", "combine", "judge", "unite_resolved"]
 
@@ -50,6 +51,7 @@ class Options:
         today: The date on which waivers are judged.
         baseline: What is known already.
         build: Whether loops of build requirements are sought as well.
+        imports: Whether it is read what imports say about cutting edges.
     """
 
     request: Request = field(default_factory=Request)
@@ -58,6 +60,7 @@ class Options:
     today: date = date.max
     baseline: Baseline | None = None
     build: bool = False
+    imports: bool = False
 
 
 def audit(
@@ -82,22 +85,31 @@ def audit(
     return judge(select(snapshot, space, facts, options.request, bounds), options)
 
 
-def judge(selection: Selection, options: Options, builds: Builds | None = None) -> Report:
+def judge(
+    selection: Selection,
+    options: Options,
+    builds: Builds | None = None,
+    imports: Imports | None = None,
+) -> Report:
     """Judge what was selected; see :func:`audit`.
 
     Args:
         selection: What was selected.
         options: How to judge.
         builds: What must be built before what; None when that is of no interest.
+        imports: What imports say of the edges of loops; None when that is of no interest.
     """
     names = [package.name for package in selection.snapshot.packages]
     full = selection.space.full
     components = find_components(selection.edges, names, full, max_cycles=options.max_cycles)
-    cut = apply_cuts(selection, components, options.policy.cuts, options.max_cycles)
-    judgement = _Judgement(cut.selection, options, builds)
+    unsafe = {} if imports is None else imports.unsafe
+    cut = apply_cuts(selection, components, options.policy.cuts, options.max_cycles, unsafe=unsafe)
+    judgement = _Judgement(cut.selection, options, builds, imports)
     drafts = [*cut.drafts, *find_all(cut.selection)]
     if builds is not None:
         drafts += draft_builds(builds, selection.space)
+    if imports is not None:
+        drafts += imports.drafts
     judgement.consider(cut.components, drafts)
     return judgement.report(cut.opened)
 
@@ -105,15 +117,23 @@ def judge(selection: Selection, options: Options, builds: Builds | None = None) 
 class _Judgement:
     """One input's components and findings, with the policy's word on each."""
 
-    def __init__(self, selection: Selection, options: Options, builds: Builds | None) -> None:
+    def __init__(
+        self,
+        selection: Selection,
+        options: Options,
+        builds: Builds | None,
+        imports: Imports | None,
+    ) -> None:
         self.selection = selection
         self.builds = builds
+        self.imports = imports
         self.judge = Judge(
             options.policy,
             selection,
             options.today,
             options.baseline,
             None if builds is None else frozenset(source.name for source in builds.sources),
+            has_imports=imports is not None,
         )
         rows = [(row_of(profile.target), profile.cells) for profile in selection.space.named]
         self.rows = tuple(row for row, _ in rows)
@@ -149,7 +169,10 @@ class _Judgement:
         verdict = self.judge.judge_component(component, draft.subject)
         self._add(draft, verdict)
         rule = _rule(verdict.accepted[0][0]) if verdict.is_accepted else None
-        self.components.append(self.statements.component(component, verdict.severity, rule))
+        shown = self.statements.component(component, verdict.severity, rule)
+        if self.imports is not None:
+            shown = self.imports.attach(shown, component)
+        self.components.append(shown)
 
     def _add(self, draft: Draft, verdict: Verdict) -> None:
         """Add what a rule accepts, rule by rule, and what is left."""

@@ -55,10 +55,14 @@ class Known:
             if program is not None:
                 self._programs.add(key, program)
 
-    def keep(self) -> None:
-        """Keep what this run met; what it did not, such as files that are gone, is dropped."""
-        self._imports.keep()
-        self._programs.keep()
+    def keep(self, *, others: bool = False) -> None:
+        """Keep what this run met; what it did not, such as files that are gone, is dropped.
+
+        Args:
+            others: Whether to keep what it did not meet as well.
+        """
+        self._imports.keep(others=others)
+        self._programs.keep(others=others)
 
 
 class _Entry:
@@ -92,9 +96,10 @@ class _Entry:
         self._now[key] = plain
         self._is_new = True
 
-    def keep(self) -> None:
+    def keep(self, *, others: bool) -> None:
         if self._is_new:
-            self._cache.store_imports(self._key, marshal.dumps(self._now))
+            kept = {**self._load(), **self._now} if others else self._now
+            self._cache.store_imports(self._key, marshal.dumps(kept))
 
 
 def _key(digest: str, *, is_package: bool) -> str:

@@ -13,6 +13,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from distcycle.breakers import Breakers, Pair, break_component
 from distcycle.cycles import Component
+from distcycle.findings import Evidence
 from distcycle.losses import lost_bounds, reach_without
 from distcycle.markers import Condition, UnreadableMarker, atoms_of, parse_expression
 from distcycle.model import Extra, Requirement
@@ -20,6 +21,7 @@ from distcycle.plan import Plan, PlannedCut, PlannedGroup
 from distcycle.policy import Policy
 from distcycle.selection import Node, Selection
 from distcycle.statements import Statements
+from distcycle.weighing import VERDICTS, Imports
 
 __all__ = ["Remedy", "find_remedies", "make_plan"]
 
@@ -30,6 +32,7 @@ _MOST_WEIGHED = 500
 _COST_OF_REACH = 50
 _COST_OF_BOUND = 30
 _COST_OF_PLAIN_EDGE = 10
+_COST_OF_VERDICT = 1_000  # more than all else together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,7 @@ class Remedy:
         edges: The edges that go; empty for groups and merges.
         exact: Whether no smaller set of edges does it.
         costs: What it costs, one line each.
+        evidence: What imports say of the edges that go, where that was asked for.
     """
 
     kind: Kind
@@ -51,13 +55,21 @@ class Remedy:
     edges: tuple[tuple[str, str], ...] = ()
     exact: bool = True
     costs: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
 
 
 class _Costs:
     """What edges cost: by themselves, to choose between sets; together, to be said."""
 
-    def __init__(self, selection: Selection, statements: Statements, policy: Policy) -> None:
+    def __init__(
+        self,
+        selection: Selection,
+        statements: Statements,
+        policy: Policy,
+        imports: Imports | None,
+    ) -> None:
         self._selection = selection
+        self._evidence = {} if imports is None else imports.evidence
         self._packages = selection.snapshot.packages
         self._statements = statements
         self._policy = policy
@@ -74,11 +86,17 @@ class _Costs:
             if fnmatchcase(names[0], source) and fnmatchcase(names[1], target):
                 return said
         price = _COST_OF_PLAIN_EDGE * self._is_plain(pair)
+        if pair in self._evidence:
+            price += _COST_OF_VERDICT * VERDICTS.index(self._evidence[pair].verdict)
         if weighed:
             reached = reach_without(self._selection, [pair])
             price += _COST_OF_BOUND * bool(lost_bounds(self._selection, pair, (), reached))
             price += _COST_OF_REACH * bool(self._lost_reach(pair, reached))
         return price
+
+    def evidence(self, pairs: Iterable[Pair]) -> tuple[Evidence, ...]:
+        """What imports say of some edges."""
+        return tuple(self._evidence[pair] for pair in pairs if pair in self._evidence)
 
     def losses(self, removed: Iterable[Pair]) -> dict[Pair, tuple[str, ...]]:
         """What is lost when edges go together, for each of them, one line each."""
@@ -120,6 +138,7 @@ def find_remedies(
     components: Iterable[Component],
     statements: Statements,
     policy: Policy,
+    imports: Imports | None = None,
 ) -> list[Remedy]:
     """Find the remedies for every component, those that change least first.
 
@@ -128,11 +147,12 @@ def find_remedies(
         components: The loops.
         statements: Names conditions.
         policy: What it says that edges cost.
+        imports: What imports say of the edges, which then comes first.
 
     Returns:
         For each component its cuts, the same as moves to an extra, the group, and the merge.
     """
-    costs = _Costs(selection, statements, policy)
+    costs = _Costs(selection, statements, policy, imports)
     remedies: list[Remedy] = []
     for component in components:
         breakers = _break(component, selection, costs)
@@ -165,6 +185,7 @@ def _remedies_of(
                 edges=tuple(map(costs.names, pairs)),
                 exact=breakers.exact,
                 costs=tuple(_costs_of_cut(kind, pairs, costs)),
+                evidence=costs.evidence(pairs),
             )
     members = frozenset(component.packages)
     outside = {
@@ -207,6 +228,7 @@ def make_plan(
     policy: Policy,
     *,
     to_extra: bool = False,
+    imports: Imports | None = None,
 ) -> Plan:
     """Choose for every loop the cheapest cut, and put groups together that share a member.
 
@@ -216,11 +238,12 @@ def make_plan(
         statements: Names conditions.
         policy: What it says that edges cost.
         to_extra: Whether requirements are kept under an extra named after what they require.
+        imports: What imports say of the edges, which then comes first.
 
     Returns:
         The plan: cuts that open every loop, and groups that contain every loop.
     """
-    costs = _Costs(selection, statements, policy)
+    costs = _Costs(selection, statements, policy, imports)
     cuts: dict[Pair, list[Component]] = defaultdict(list)
     for component in components:
         for pair in _break(component, selection, costs).sets[0]:

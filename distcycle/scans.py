@@ -103,7 +103,12 @@ class Scanner:
         self._processes = processes
 
     def scan(
-        self, source: SourceTree, *, only: Collection[bytes] = (), programs: bool = False
+        self,
+        source: SourceTree,
+        *,
+        only: Collection[bytes] = (),
+        programs: bool = False,
+        partial: bool = False,
     ) -> Scan:
         """Read the imports of a tree's modules.
 
@@ -111,6 +116,8 @@ class Scanner:
             source: The tree.
             only: Words, one of which a file must hold to be parsed; all files when empty.
             programs: Whether to read what they do while they are imported as well.
+            partial: Whether these are not all files of the distribution, so that what is known of
+                others is kept as well.
 
         Returns:
             Its modules. Those that hold no such word have no entry, unless they are known from an
@@ -136,7 +143,7 @@ class Scanner:
         for path, digest, reading in parsed:
             read[path] = by_newer.get(path, reading)
             known.add(digest, read[path], is_package=job.packages[path])
-        known.keep()
+        known.keep(others=partial)
         return Scan(
             source=source,
             modules=Tree(

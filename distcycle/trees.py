@@ -21,7 +21,16 @@ from packaging.utils import canonicalize_name
 from distcycle.errors import InputError
 from distcycle.wheelwork.archives import Wheel, open_wheel
 
-__all__ = ["SourceTree", "TreeFile", "find_installed", "open_folder", "open_installed", "open_whl"]
+__all__ = [
+    "SourceTree",
+    "TreeFile",
+    "find_installed",
+    "open_folder",
+    "open_installed",
+    "open_whl",
+    "parse_record",
+    "path_in_site",
+]
 
 _FILE_LIMIT_BYTES = 32 * 2**20
 _FILES_LIMIT = 250_000
@@ -161,8 +170,22 @@ def _below_path(name: str, data: str | None) -> str | None:
     return "/".join(rest) if scheme in {"purelib", "platlib"} and rest else None
 
 
-def _parse_record(content: bytes) -> dict[str, tuple[str | None, int | None]]:
-    """What a RECORD says of files: the sha256 in hex, and the size."""
+def path_in_site(name: str) -> str | None:
+    """Where an installer puts a member of a wheel below ``sys.path``; None when elsewhere.
+
+    Args:
+        name: The member's name.
+    """
+    top, _, _ = name.partition("/")
+    return _below_path(name, top if top.endswith(".data") else None)
+
+
+def parse_record(content: bytes) -> dict[str, tuple[str | None, int | None]]:
+    """What a RECORD says of files: the sha256 in hex, and the size.
+
+    Args:
+        content: The RECORD; what cannot be read of it is left out.
+    """
     said: dict[str, tuple[str | None, int | None]] = {}
     try:
         for row in csv.reader(content.decode("utf-8", "replace").splitlines()):
@@ -258,7 +281,7 @@ def _installed_record(info: Path) -> tuple[dict[str, tuple[str | None, int | Non
         except OSError:
             continue
         if name == "RECORD":
-            return _parse_record(content), written
+            return parse_record(content), written
         lines = content.decode("utf-8", "replace").splitlines()
         # Paths of installed-files.txt are meant from the .egg-info folder itself.
         prefix = f"{info.name}/" if name == "installed-files.txt" else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
@@ -19,9 +19,12 @@ from distcycle.model import Place
 from distcycle.policy import Cut, Group, Policy, Waiver
 from distcycle.selection import Edge, Selection, flow_along
 
-__all__ = ["Acceptance", "CutOutcome", "Judge", "Verdict", "apply_cuts"]
+__all__ = ["OF_IMPORTS", "Acceptance", "CutOutcome", "Judge", "Verdict", "apply_cuts"]
 
 Acceptance = Waiver | Group | Baseline
+
+OF_IMPORTS = frozenset(("cut-unsafe", "undeclared-import"))
+"""Codes that only a run can give that looks at what modules import."""
 
 
 # Cuts --------------------------------------------------------------------------------------------
@@ -45,7 +48,12 @@ class CutOutcome:
 
 
 def apply_cuts(
-    selection: Selection, components: list[Component], cuts: Sequence[Cut], max_cycles: int
+    selection: Selection,
+    components: list[Component],
+    cuts: Sequence[Cut],
+    max_cycles: int,
+    *,
+    unsafe: Mapping[tuple[int, int], str] | None = None,
 ) -> CutOutcome:
     """Take the edges of some cuts out, and judge again.
 
@@ -54,9 +62,10 @@ def apply_cuts(
         components: The loops before.
         cuts: The cuts.
         max_cycles: How many loops to list in each component.
+        unsafe: Pairs of packages of which the first cannot do without the second, and why.
 
     Returns:
-        What is left, and what is to be said of cuts that do nothing or lose something.
+        What is left, and what is to be said of cuts that do nothing, or break or lose something.
     """
     if not cuts:
         return CutOutcome(selection, components, [], [])
@@ -71,6 +80,7 @@ def apply_cuts(
         others = [edges for j, edges in matched.items() if j != i]
         if _signature(_components_of(_without(selection, others), max_cycles)) == _signature(left):
             drafts.append(_draft_cut("cut-ineffective", cut, "opens no loop"))
+        drafts += _broken_imports(selection, cut, matched[i], unsafe or {})
         drafts += _lost_bounds(selection, after, cut, matched[i])
     opened = _find_opened(components, left, cuts, matched, selection.edges)
     return CutOutcome(after, left, opened, drafts)
@@ -154,6 +164,22 @@ def _find_opened(
     return opened
 
 
+def _broken_imports(
+    selection: Selection, cut: Cut, matched: Matched, unsafe: Mapping[tuple[int, int], str]
+) -> Iterator[Draft]:
+    packages = selection.snapshot.packages
+    edges = (selection.edges[i] for i in matched)
+    for source, target in sorted({(edge.source[0], edge.target) for edge in edges}):
+        if (source, target) in unsafe:
+            yield Draft(
+                code="cut-unsafe",
+                message=f"cutting {describe_package(packages[source])} -> {packages[target].name} "
+                f"breaks an import: {unsafe[source, target]}",
+                packages=tuple(sorted({packages[source].name, packages[target].name})),
+                place=cut.place,
+            )
+
+
 def _lost_bounds(
     before: Selection, after: Selection, cut: Cut, matched: Matched
 ) -> Iterator[Draft]:
@@ -210,6 +236,7 @@ class Judge:
         today: The date on which waivers are judged.
         baseline: What is known already.
         builds: What is needed to build the input; None when that was not looked at.
+        has_imports: Whether it was looked at what modules import.
     """
 
     policy: Policy
@@ -217,6 +244,7 @@ class Judge:
     today: date
     baseline: Baseline | None = None
     builds: frozenset[str] | None = None
+    has_imports: bool = False
     _used: set[int] = field(default_factory=set)
     _expired: set[int] = field(default_factory=set)
     _indices: dict[str, list[int]] = field(init=False)
@@ -320,6 +348,8 @@ class Judge:
         of_builds = present | (self.builds or frozenset())
         for waiver in self.policy.waivers:
             if waiver.code == "build-cycle" and self.builds is None:
+                continue
+            if waiver.code in OF_IMPORTS and not self.has_imports:
                 continue
             known = of_builds if waiver.code == "build-cycle" else present
             absent = [n for n in waiver.packages if not _is_pattern(n) and n not in known]

@@ -41,6 +41,8 @@ RECORDS = {
     "opened": findings.Opened,
     "change": findings.Change,
     "edge": findings.Edge,
+    "evidence": findings.Evidence,
+    "site": findings.Site,
     "cycle": findings.Cycle,
     "variant": findings.Variant,
     "finding": findings.Finding,

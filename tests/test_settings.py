@@ -30,6 +30,8 @@ VALUES = {
 OPPOSITES = {
     "all-extras": "--not-all-extras",
     "build": "--no-build",
+    "imports": "--no-imports",
+    "allow-download": "--no-download",
     "fail-on-unknown": "--pass-on-unknown",
     "offline": "--online",
     "no-index": "--use-index",

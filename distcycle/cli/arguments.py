@@ -94,6 +94,7 @@ def _add_audit(commands: Commands) -> None:
     )
     _add_inputs(command)
     _add_judgement_options(command)
+    _add_imports_options(command.add_argument_group("imports"))
     _add_resolution_options(command)
     _add_baseline(command)
     _add_show_config(command)
@@ -126,6 +127,7 @@ def _add_diff(commands: Commands) -> None:
         "--since", metavar="REV", help="compare with the same files at this git revision"
     )
     _add_judgement_options(command)
+    _add_imports_options(command.add_argument_group("imports"))
     _add_resolution_options(command)
     command.set_defaults(write_baseline=None)
     command.add_argument("--baseline", metavar="FILE", help="findings that are known as well")
@@ -208,6 +210,7 @@ def _add_explain(commands: Commands) -> None:
     _add_input_options(command)
     _add_resolution_options(command)
     _add_fact_options(command)
+    _add_imports_options(command.add_argument_group("imports"))
     _add_view_options(command)
 
 
@@ -247,9 +250,7 @@ def _add_fix(commands: Commands, tools: str) -> None:
     )
     group.add_argument("--keep-version", action="store_true", help="give no local version")
     group.add_argument("--allow-signed", action="store_true", help="drop wheels' signatures")
-    group.add_argument(
-        "--allow-download", action="store_true", help="fetch wheels that are not here"
-    )
+    _add_imports_options(group)
     group.add_argument(
         "--to-extra", action="store_true", help="keep requirements under an extra, drop none"
     )
@@ -281,7 +282,12 @@ def _add_lint(commands: Commands) -> None:
     )
     command.add_argument("--fix", action="store_true", help="write the groups anew, in place")
     _add_judgement_options(command)
-    command.set_defaults(baseline=None, write_baseline=None)
+    command.set_defaults(baseline=None, write_baseline=None, imports=False, allow_download=False)
+
+
+def _add_imports_options(group: argparse._ActionsContainer) -> None:
+    _add_switch(group, "--imports", "--no-imports", "say what modules lose by cutting an edge")
+    _add_switch(group, "--allow-download", "--no-download", "fetch wheels that are not here")
 
 
 def _add_imports(commands: Commands) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from distcycle.settings import Setting
     from distcycle.surveying import ModuleJudge
     from distcycle.targets import Target
+    from distcycle.witnesses import Means
 
 __all__ = [
     "constrain",
@@ -41,6 +42,7 @@ __all__ = [
     "make_judgement",
     "make_library",
     "make_library_if_asked",
+    "make_means",
     "make_module_judge",
     "make_request",
     "make_resolvable",
@@ -78,8 +80,12 @@ def settle_options(options: argparse.Namespace) -> tuple[Policy, list[Setting]]:
 
     policy = read_policy(options)
     settings = settle(options, options.defaults, policy)
+    given = {s.name for s in settings if s.source == "command line"}
     if not (options.resolve or options.show_config):
-        _refuse_idle({s.name for s in settings if s.source == "command line"})
+        _refuse_idle(given)
+    fetches = options.allow_download and "allow-download" in given
+    if fetches and not (options.imports or options.show_config):
+        raise InputError("--allow-download goes with --imports")
     return policy, settings
 
 
@@ -104,6 +110,7 @@ def make_judgement(options: argparse.Namespace, policy: Policy) -> Options:
         today=_today(options),
         baseline=_read_baseline(options),
         build=options.build,
+        imports=options.imports,
     )
 
 
@@ -400,8 +407,32 @@ def make_library_if_asked(options: argparse.Namespace) -> AbstractContextManager
     """No library where the lock is believed: loading it takes as long as judging a lock."""
     from contextlib import nullcontext
 
-    believes = options.edges == "lock" and not options.bundle and not options.build
+    believes = options.edges == "lock" and not options.bundle
+    believes = believes and not options.build and not options.imports
     return nullcontext() if believes else make_library(options)
+
+
+def make_means(options: argparse.Namespace) -> Means | None:
+    """How modules may be sought; None where it is not looked at what they import."""
+    if not options.imports:
+        return None
+    from distcycle.witnesses import Means
+
+    def tell(text: str) -> None:
+        if not options.quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    site = None
+    if options.python and getattr(options, "input", None):
+        from distcycle.readers.interpreter import ask_interpreter, search_path
+
+        site = search_path(ask_interpreter(options.python)[1])
+    return Means(
+        download=options.allow_download and not options.offline,
+        tell=tell,
+        site=site,
+        processes=os.cpu_count() or 1,
+    )
 
 
 def make_library(options: argparse.Namespace) -> Library:

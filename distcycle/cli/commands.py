@@ -15,6 +15,7 @@ from distcycle.cli.choices import (
     make_judgement,
     make_library,
     make_library_if_asked,
+    make_means,
     make_module_judge,
     make_request,
     make_resolvable,
@@ -77,16 +78,18 @@ def run_audit(options: argparse.Namespace) -> int:
     policy, settings = settle_options(options)
     if options.show_config:
         return show_config(settings)
-    judgement = make_judgement(options, policy)
+    judgement, means = make_judgement(options, policy), make_means(options)
     reports = []
     with make_library_if_asked(options) as library:
         for snapshot in read_snapshots(options):
             scope, rules = make_resolvable(snapshot, options, judgement.request)
             if rules is None:
-                reports.append(api.judge_scope(scope, library, judgement))
+                reports.append(api.judge_scope(scope, library, judgement, means=means))
             else:
-                lists = options.verbose
-                reports.append(api.judge_resolved(scope, library, judgement, rules, lists=lists))
+                report = api.judge_resolved(
+                    scope, library, judgement, rules, lists=options.verbose, means=means
+                )
+                reports.append(report)
     report = replace(combine(reports), command=spell_command(["audit", *options.inputs], options))
     if options.write_baseline:
         return _write_baseline(report, options)
@@ -116,14 +119,16 @@ def run_diff(options: argparse.Namespace) -> int:
     policy, settings = settle_options(options)
     if options.show_config:
         return show_config(settings)
-    judgement = make_judgement(options, policy)
+    judgement, means = make_judgement(options, policy), make_means(options)
     reports = []
     with make_library_if_asked(options) as library:
         for old, new, name in read_pairs(options):
             before, then = make_resolvable(old, options, judgement.request, new.path)
             after, now = make_resolvable(new, options, judgement.request)
-            rules = (then, now)
-            reports.append(api.compare(before, after, library, judgement, name=name, rules=rules))
+            report = api.compare(
+                before, after, library, judgement, name=name, rules=(then, now), means=means
+            )
+            reports.append(report)
     report = replace(combine(reports), command=spell_command(["diff", *options.inputs], options))
     return show_report(report, options, judgement)
 
@@ -133,10 +138,18 @@ def run_explain(options: argparse.Namespace) -> int:
     from distcycle import api
 
     snapshot = read_input(options.input, options)
-    view = make_view(options, None)
+    view, means = make_view(options, None), make_means(options)
     with make_library(options) as library:
         for scope, facts in find_ways(snapshot, options, library):
-            text = api.explain_packages(scope, library, options.packages, view, facts)
+            text = api.explain_packages(
+                scope,
+                library,
+                options.packages,
+                view,
+                facts,
+                imports=options.imports,
+                means=means,
+            )
             sys.stdout.write(text)
     return 0
 
@@ -160,7 +173,13 @@ def run_fix(options: argparse.Namespace) -> int:
         ways = find_ways(snapshot, options, library, is_one=bool(writes or emitter))
         for scope, facts in ways:
             remedies, plan, selection = api.find_fixes(
-                scope, library, policy, to_extra=options.to_extra, facts=facts
+                scope,
+                library,
+                policy,
+                to_extra=options.to_extra,
+                facts=facts,
+                imports=options.imports,
+                means=make_means(options),
             )
             if writes:
                 return _write_files(options, library, plan, selection)

@@ -58,7 +58,7 @@ def show_report(report: Report, options: argparse.Namespace, judgement: Options)
 
     if judgement.baseline is not None:
         gone = judgement.baseline.gone(report)
-        gone = tuple(e for e in gone if judgement.build or e.code != "build-cycle")
+        gone = tuple(entry for entry in gone if _is_looked_for(entry.code, judgement))
         notes = tuple(
             f"{judgement.baseline.path}: no longer occurs: {entry.code} {', '.join(entry.packages)}"
             for entry in gone
@@ -68,6 +68,15 @@ def show_report(report: Report, options: argparse.Namespace, judgement: Options)
     if options.show_targets:
         _show_targets(report)
     return _verdict(report)
+
+
+def _is_looked_for(code: str, judgement: Options) -> bool:
+    """Whether a run without a finding of this code says that there is none."""
+    from distcycle.verdicts import OF_IMPORTS
+
+    if code in OF_IMPORTS:
+        return judgement.imports
+    return judgement.build or code != "build-cycle"
 
 
 def show_imports(report: Report, options: argparse.Namespace, judge: ModuleJudge) -> int:
@@ -162,6 +171,7 @@ def spell_command(words: Sequence[str], options: argparse.Namespace) -> str:
     words += ["--targets", ",".join(options.targets)] if options.targets else []
     words += ["--all-extras"] if options.all_extras else []
     words += ["--build"] if options.build else []
+    words += ["--imports"] if options.imports else []
     words += ["--fail-on-unknown"] if options.fail_on_unknown else []
     words += ["--edges", "lock"] if options.edges == "lock" else []
     words += ["--input-kind", options.input_kind] if options.input_kind else []

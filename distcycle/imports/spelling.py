@@ -10,22 +10,36 @@ __all__ = ["spell_from", "spell_record"]
 
 
 def spell_record(record: ImportRecord) -> str:
-    """Write a record as a statement, or as a call."""
-    name = "." * record.level + record.module
+    """Write a record as a statement, or as a call.
+
+    Args:
+        record: The import. Calls are written as those of ``import_module``, whatever they are
+            called in the file; a name that is computed is ``...``.
+    """
     if record.form == "import":
         text = f"import {_alias(*record.names[0])}"
     elif record.form in ("from", "star"):
-        text = spell_from(name, record.names)
-    elif record.form == "call":
-        text = f"import_module({record.names[0][0]!r})"
+        text = spell_from("." * record.level + record.module, record.names)
     else:
-        text = "import_module(...)"
+        text = _spell_call(record)
     return f"lazy {text}" if "keyword" in record.modifiers else text
 
 
 def spell_from(module: str, names: Iterable[tuple[str, str | None]]) -> str:
     """Write a ``from`` import of names, each with what it is bound to, None for the same."""
     return f"from {module} import {', '.join(_alias(*pair) for pair in names)}"
+
+
+def _spell_call(record: ImportRecord) -> str:
+    if record.form == "opaque":
+        return "import_module(...)"
+    name, package = record.names[0]
+    if package is not None:
+        known = package if package in {"__package__", "__name__"} else repr(package)
+        return f"import_module({name!r}, {known})"
+    if record.level:
+        return f"__import__({name!r}, level={record.level})"
+    return f"import_module({name!r})"
 
 
 def _alias(old: str, new: str | None) -> str:

@@ -115,6 +115,11 @@ class Library:
                 self._client.close()
                 self._client = None
 
+    @property
+    def cache(self) -> Cache:
+        """Where facts are kept between runs."""
+        return self._cache
+
     def gather(self, needs: Needs, facts: Facts, *, index: IndexOptions) -> Facts:
         """Answer everything that a judgement needs.
 

@@ -128,6 +128,20 @@ OPTIONS: tuple[Key, ...] = (
         default="false",
     ),
     Key(
+        name="imports",
+        kind=BOOLEAN,
+        meaning="Whether modules are read for what they say about cutting edges of loops.",
+        example="false",
+        default="false",
+    ),
+    Key(
+        name="allow-download",
+        kind=BOOLEAN,
+        meaning="Whether wheels are fetched whole for `imports`, where nothing else serves.",
+        example="false",
+        default="false",
+    ),
+    Key(
         name="fail-on-unknown",
         kind=BOOLEAN,
         meaning="Whether packages whose requirements could not be had fail the run.",

@@ -26,8 +26,10 @@ from distcycle.reporters import View
 from distcycle.reporters.escape import printable
 from distcycle.reporters.phrases import (
     ACCEPTED,
+    choose_evidence,
     count,
     describe_breakers,
+    describe_evidence,
     describe_rule,
     describe_where,
     first_loop,
@@ -40,6 +42,7 @@ __all__ = ["render"]
 
 _MOST = 65_000
 _LONGEST = 400
+_EVIDENCE_SHOWN = 8
 _LEFT_OUT = "\n{} more left out"
 # No number that would begin a list, and no address that would become a link.
 _PLAIN = re.compile(r"(?!\d+\.\Z)(?!www\.)[a-z0-9][a-z0-9.-]*[,.;:]?|->|", re.IGNORECASE | re.ASCII)
@@ -190,6 +193,9 @@ def _loop_lines(component: Component, report: Report) -> Iterator[str]:
     breakers = describe_breakers(component)
     if breakers:
         yield f"- {_prose(breakers)}"
+    shown, rest = choose_evidence(component, _EVIDENCE_SHOWN)
+    yield from (f"- {_prose(describe_evidence(each))}" for each in shown)
+    yield from ([f"- {_prose(rest)}"] if rest else ())
     for finding in report.findings:
         if finding.component == component.id and finding.accepted_by:
             yield f"- {_prose(describe_rule(finding.accepted_by))}"

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from distcycle.findings import (
     Component,
     Edge,
+    Evidence,
     Finding,
     Report,
     Rule,
+    Site,
     abbreviate_targets,
     describe_condition,
     list_names,
@@ -19,9 +21,12 @@ from distcycle.findings import (
 __all__ = [
     "ACCEPTED",
     "Hop",
+    "choose_evidence",
     "count",
     "describe_breakers",
+    "describe_evidence",
     "describe_rule",
+    "describe_site",
     "describe_where",
     "first_loop",
     "hops_of",
@@ -138,3 +143,36 @@ def describe_breakers(component: Component) -> str:
     edges = [f"{source} -> {target}" for source, target in component.breakers[0]]
     at_most = "" if component.breakers_exact else "at most "
     return f"opened by removing {at_most}{count(len(edges), 'edge')}: {list_names(edges, 6)}"
+
+
+def describe_evidence(evidence: Evidence) -> str:
+    """Say what imports say of a cut: ``torch -> triton: safe to cut by imports: ...``."""
+    verdict = "safe to cut by imports" if evidence.verdict == "safe" else evidence.verdict
+    return f"{evidence.source} -> {evidence.target}: {verdict}: {evidence.reason}"
+
+
+def choose_evidence(component: Component, most: int) -> tuple[tuple[Evidence, ...], str]:
+    """Choose what to show of evidence: what is known first; and say what is left out.
+
+    Args:
+        component: The loop.
+        most: How many edges to show.
+
+    Returns:
+        The evidence to show, in the order of the edges, and the rest in a line; ``""`` for none.
+    """
+    ranked = sorted(component.evidence, key=lambda each: each.verdict == "unknown")
+    shown = [each for each in component.evidence if each in ranked[:most]]
+    rest = ranked[most:]
+    verdicts = ", ".join(dict.fromkeys(each.verdict for each in rest))
+    return tuple(shown), f"imports of {count(len(rest), 'more edge')}: {verdicts}" if rest else ""
+
+
+def describe_site(site: Site) -> str:
+    """Say what a module imports, where, and what keeps that from being needed at once."""
+    kind = () if site.kind == "static" else (site.kind,)
+    scope = (f"in {site.scope}",) if site.scope else ()
+    marks = ", ".join((*kind, *site.modifiers, *scope))
+    condition = f" if {site.condition}" if site.condition else ""
+    text = f"{site.path}:{site.line}: {site.text}"
+    return f"{text} ({marks}{condition})" if marks else text

@@ -12,6 +12,7 @@ from distcycle.findings import (
     Component,
     Cycle,
     Edge,
+    Evidence,
     Finding,
     Report,
     Rule,
@@ -32,8 +33,11 @@ from distcycle.reporters.modules import (
 )
 from distcycle.reporters.phrases import (
     ACCEPTED,
+    choose_evidence,
     count,
+    describe_evidence,
     describe_rule,
+    describe_site,
     list_names,
     name_witness,
     verdict_of,
@@ -53,6 +57,8 @@ _NEAR_MISSES_SHOWN = 3
 _BREAKERS_SHOWN = 6
 _DETAILS_SHOWN = 6
 _LONGEST_REQUIREMENT = 160
+_SITES_SHOWN = 12
+_EVIDENCE_SHOWN = 8
 
 
 def render(report: Report, view: View) -> str:
@@ -71,6 +77,7 @@ def render_explanation(explanation: Explanation, targets: Sequence[TargetRow], v
         view: Width, colours and verbosity.
     """
     page = _Page(Report(inputs=(), targets=tuple(targets), summary=Summary()), view)
+    page.sites = 10**9 if page.all else _SITES_SHOWN
     return "\n".join(page.explanation(explanation)) + "\n"
 
 
@@ -103,6 +110,7 @@ class _Page:
         self.report = report
         self.view = view
         self.all = view.verbosity > 0
+        self.sites = 10**9 if self.all else 0
 
     def lines(self) -> Iterator[str]:
         yield from self._head()
@@ -156,6 +164,8 @@ class _Page:
             yield from self._wrap(title, 2, 5)
             for cost in remedy.costs:
                 yield from self._wrap(f"costs: {cost}", 5)
+            for each in remedy.evidence:
+                yield from self._wrap(f"imports: {describe_evidence(each)}", 5)
         if not numbers:
             yield "nothing to mend: no loop"
 
@@ -360,6 +370,32 @@ class _Page:
             yield from self._wrap(f"and {least}{max(more, 1)} more loops", 2)
 
         yield from self._breakers(component)
+        yield from self._imports(component)
+
+    def _imports(self, component: Component) -> Iterator[str]:
+        """What imports say of cutting each edge."""
+        shown, rest = choose_evidence(component, 10**9 if self.sites else _EVIDENCE_SHOWN)
+        for evidence in shown:
+            yield from self._wrap(describe_evidence(evidence), 2)
+            if self.sites:
+                yield from self._sites(evidence)
+        if rest:
+            yield from self._wrap(f"{rest}; -v shows them", 2)
+
+    def _sites(self, evidence: Evidence) -> Iterator[str]:
+        """What was read, where the target is imported, and what that does not tell."""
+        if evidence.read_from:
+            yield from self._wrap(f"read: {evidence.read_from}", 4)
+        if len(evidence.path) > 1:
+            yield from self._wrap("the way to what fails:", 4)
+            for step in evidence.path:
+                yield from self._wrap(step, 6)
+        for site in evidence.sites[: self.sites]:
+            yield from self._wrap(describe_site(site), 4)
+        if len(evidence.sites) > self.sites:
+            yield from self._wrap(f"and {len(evidence.sites) - self.sites} more imports", 4)
+        for note in evidence.notes:
+            yield from self._wrap(f"note: {note}", 4)
 
     def _accepted_parts(self, component: Component) -> Iterator[list[str]]:
         """Which rules accept the loop, and where, when not everywhere."""

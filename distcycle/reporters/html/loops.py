@@ -35,6 +35,7 @@ from distcycle.reporters.phrases import (
     ACCEPTED,
     count,
     describe_breakers,
+    describe_evidence,
     describe_rule,
     describe_where,
     first_loop,
@@ -107,6 +108,7 @@ class _Describer:
                 tuple(f"{source} -> {target}" for source, target in pairs)
                 for pairs in component.breakers[:_BREAKER_SETS]
             ),
+            evidence=tuple(map(describe_evidence, component.evidence)),
             cuts=tuple(write_cuts(component)),
             group=tuple(write_group(component)),
             heat=tuple(_heat(component, self.report)),

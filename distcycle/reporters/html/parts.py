@@ -116,6 +116,7 @@ class ComponentPart:
     variants: tuple[LoopPart, ...]
     breakers: str
     breaker_sets: tuple[tuple[str, ...], ...]
+    evidence: tuple[str, ...]
     cuts: tuple[str, ...]
     group: tuple[str, ...]
     heat: tuple[HeatRow, ...]
