@@ -369,7 +369,8 @@ def _reading_imports(
     if not wanted:
         yield lambda _selection, _facts: None
         return
-    from distcycle.witnesses import Means, find_imports, searching
+    from distcycle.inspection import find_imports
+    from distcycle.witnesses import Means, searching
 
     with searching(library, means or Means()) as search:
         yield lambda selection, facts: find_imports(

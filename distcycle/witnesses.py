@@ -1,4 +1,4 @@
-"""Finds what can be read of a package's modules, and reads as little of it as will do.
+"""Finds what can be read of a package's modules.
 
 An installed copy, a wheel on this machine or, only when that is allowed, one that is fetched. A
 wheel for another platform serves where it is smaller: it carries the same modules, or says which
@@ -12,29 +12,14 @@ import os
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from packaging.utils import NormalizedName
 from packaging.version import InvalidVersion, Version
 
-from distcycle.cycles import Component
-from distcycle.drafts import Draft
 from distcycle.errors import DistcycleError, InputError
-from distcycle.findings import Evidence
-from distcycle.imports import FileImports, Module, Tree, find_modules
-from distcycle.imports.evidence import (
-    Dependence,
-    Place,
-    find_dependence,
-    find_import_names,
-    is_hard_on,
-)
-from distcycle.imports.undeclared import find_undeclared
-from distcycle.imports.words import words_of_imports
-from distcycle.markers import Condition
 from distcycle.metadata import Library
 from distcycle.metadata.archive import HOSTILE_ZIP
 from distcycle.metadata.cache import Cache
@@ -51,9 +36,8 @@ from distcycle.trees import (
     parse_record,
     path_in_site,
 )
-from distcycle.weighing import Imports, Reading, Weighing, declared_by, pairs_of
 
-__all__ = ["Means", "Search", "find_imports", "searching"]
+__all__ = ["Means", "Search", "Witness", "Witnesses", "searching"]
 
 _MOST_COMPARED = 4
 _MOST_DIFFERING = 0.05
@@ -121,163 +105,8 @@ def searching(library: Library | None, means: Means) -> Iterator[Search]:
         )
 
 
-def find_imports(
-    selection: Selection,
-    components: Iterable[Component],
-    facts: Facts,
-    search: Search,
-    *,
-    undeclared: bool = True,
-) -> Imports:
-    """Find what imports say of the edges of loops, and which imports no requirement declares.
-
-    Args:
-        selection: What was selected.
-        components: Its loops.
-        facts: What is known of the packages' files.
-        search: Where modules are sought.
-        undeclared: Whether imports are sought that no requirement declares.
-
-    Returns:
-        Evidence for every edge of every loop. Imports that are not declared are sought in the
-        members of loops, and in all packages that are installed or whose wheels are on this
-        machine.
-    """
-    pairs = pairs_of(components)
-    finder = _Finder(selection, pairs, facts, search)
-    drafts = tuple(finder.find_undeclared()) if undeclared else ()
-    return Imports(evidence=finder.find_evidence(), drafts=drafts)
-
-
-class _Finder:
-    """Finds what can be read of each package once."""
-
-    def __init__(
-        self,
-        selection: Selection,
-        pairs: Mapping[tuple[int, int], Condition],
-        facts: Facts,
-        search: Search,
-    ) -> None:
-        self._selection = selection
-        self._packages = selection.snapshot.packages
-        self._pairs = pairs
-        self._search = search
-        self._weighing = Weighing(selection)
-        self._witnesses = _Witnesses(selection, facts, search)
-        self._readers: dict[int, _Reader | Unknown] = {}
-        self._names: dict[int, tuple[tuple[str, ...], str]] = {}
-
-    def find_evidence(self) -> dict[tuple[int, int], Evidence]:
-        """Weigh every edge."""
-        return {
-            pair: self._weighing.weigh(pair, cells, self._read_edge(pair, cells))
-            for pair, cells in self._pairs.items()
-        }
-
-    def find_undeclared(self) -> Iterator[Draft]:
-        """Find what the members of loops, and all packages that are here, import undeclared."""
-        members = {index for pair in self._pairs for index in pair}
-        here = [i for i in range(len(self._packages)) if self._witnesses.is_here(i)]
-        readable = sorted({*members, *here})
-        owners = self._owners(readable)
-        for index in readable:
-            if (index, "") in self._selection.reached:
-                for project, places in self._undeclared(index, owners).items():
-                    yield self._weighing.draft_undeclared(index, project, places)
-
-    def _reader(self, index: int) -> _Reader | Unknown:
-        if index not in self._readers:
-            witness = self._witnesses.find(index)
-            if isinstance(witness, Unknown):
-                self._readers[index] = witness
-            else:
-                self._readers[index] = _Reader(witness, self._search.scanner)
-        return self._readers[index]
-
-    def _read_edge(self, pair: tuple[int, int], cells: Condition) -> Reading | Unknown:
-        reader = self._reader(pair[0])
-        if isinstance(reader, Unknown):
-            return reader
-        names, note = self._names_of(pair[1])
-        environments = self._weighing.environments(cells)
-        try:
-            found = find_dependence(reader.modules, names, reader.read, environments)
-            unused = reader.find_unused(found, environments)
-        except InputError as error:
-            return Unknown(reason=str(error))
-        return Reading(
-            dependence=found,
-            read_from=reader.witness.said,
-            files=sum(module.kind == "python" for module in reader.modules.values()),
-            names=names,
-            unused=unused,
-            notes=(*reader.witness.notes, *([note] if note else ())),
-        )
-
-    def _names_of(self, index: int) -> tuple[tuple[str, ...], str]:
-        """The names by which a package is imported, and what to say of how they are known."""
-        if index not in self._names:
-            self._names[index] = self._find_names(index)
-        return self._names[index]
-
-    def _find_names(self, index: int) -> tuple[tuple[str, ...], str]:
-        witness = self._witnesses.find(index, fetches=False)
-        if not isinstance(witness, Unknown):
-            return find_import_names(find_modules(witness.source.files)), ""
-        listed = self._witnesses.list_remote(index)
-        if listed is not None:
-            return find_import_names(find_modules(listed)), ""
-        name = self._packages[index].name
-        said = self._witnesses.read_top_level(index)
-        if said:
-            return said, f"{name} could not be read; its top_level.txt says how it is imported"
-        assumed = name.replace("-", "_")
-        return (assumed,), f"{name} could not be read; taken to be imported as {assumed}"
-
-    # What no requirement declares
-
-    def _owners(self, readable: Iterable[int]) -> dict[str, set[NormalizedName]]:
-        """The projects of the input by the names that are imported.
-
-        Of packages that cannot be read it is assumed that they are imported by their own name, but
-        not where the standard library has a module of that name.
-        """
-        owners: dict[str, set[NormalizedName]] = {}
-        known = set()
-        for index in readable:
-            reader = self._reader(index)
-            if not isinstance(reader, Unknown):
-                known.add(index)
-                for name in find_import_names(reader.modules):
-                    owners.setdefault(name, set()).add(self._packages[index].name)
-        for index, package in enumerate(self._packages):
-            if index not in known:
-                owners.setdefault(package.name.replace("-", "_"), set()).add(package.name)
-        for name in sys.stdlib_module_names:
-            owners.pop(name, None)
-        return owners
-
-    def _undeclared(
-        self, index: int, owners: Mapping[str, Collection[NormalizedName]]
-    ) -> Mapping[NormalizedName, tuple[Place, ...]]:
-        reader = self._reader(index)
-        if isinstance(reader, Unknown):
-            return {}
-        declared = declared_by(self._selection, index)
-        foreign = [name for name, own in owners.items() if declared.isdisjoint(own)]
-        try:
-            files = reader.read({name.rpartition(".")[2] for name in foreign}, ())
-        except InputError:
-            return {}
-        return find_undeclared(Tree(modules=reader.modules, files=files), owners, declared)
-
-
-# Reading -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Witness:
+class Witness:
     """What stands for a package: its files, what to call them, and what to say of them."""
 
     source: SourceTree
@@ -285,74 +114,14 @@ class _Witness:
     notes: tuple[str, ...] = ()
 
 
-class _Reader:
-    """Reads of one tree the files that can matter, each once."""
-
-    def __init__(self, witness: _Witness, scanner: Scanner) -> None:
-        self.witness = witness
-        self.modules: Mapping[str, Module] = find_modules(witness.source.files)
-        self._scanner = scanner
-        self._files: dict[str, FileImports] = {}
-        self._words: dict[str, set[bytes]] | None = None
-
-    def read(self, words: Collection[str], modules: Collection[str]) -> Mapping[str, FileImports]:
-        """Read files that have one of some words in an import, and those of some modules."""
-        wanted = {word.encode() for word in words}
-        meant = [
-            name
-            for name, own in self._words_of_imports().items()
-            if name in modules or not wanted.isdisjoint(own)
-        ]
-        new = [name for name in meant if name not in self._files]
-        if new:
-            source = self.witness.source
-            paths = [self.modules[name].path for name in new]
-            some = replace(source, files={path: source.files[path] for path in paths})
-            self._files |= self._scanner.scan(some, partial=True).modules.files
-        return {name: self._files[name] for name in sorted(meant)}
-
-    def _words_of_imports(self) -> dict[str, set[bytes]]:
-        if self._words is None:
-            by_path = {m.path: m.name for m in self.modules.values() if m.kind == "python"}
-            self._words = {
-                by_path[path]: set() if data is None else words_of_imports(data)
-                for path, data in self.witness.source.read(by_path)
-            }
-        return self._words
-
-    def find_unused(
-        self, found: Dependence, environments: Sequence[Mapping[str, str]]
-    ) -> tuple[Place, ...]:
-        """Imports at a module's top that bind a name of which the file then has no use."""
-        sites = [
-            place
-            for place in found.sites
-            if place.record.form == "import" and is_hard_on(place.record, environments)
-        ]
-        paths = dict.fromkeys(place.module.path for place in sites)
-        texts = dict(self.witness.source.read(paths))
-        return tuple(p for p in sites if _is_unused(p, texts[p.module.path] or b""))
-
-
-def _is_unused(place: Place, text: bytes) -> bool:
-    old, new = place.record.names[0]
-    name = (new or old.partition(".")[0]).encode()
-    lines = text.splitlines()
-    del lines[place.record.line - 1 : place.record.end_line]
-    return not any(name in line.partition(b"#")[0] for line in lines)
-
-
-# Witnesses ---------------------------------------------------------------------------------------
-
-
-class _Witnesses:
+class Witnesses:
     """Finds for each package of a selection what to read in its place."""
 
     def __init__(self, selection: Selection, facts: Facts, search: Search) -> None:
         self._selection = selection
         self._facts = facts
         self._search = search
-        self._found: dict[tuple[int, bool], _Witness | Unknown] = {}
+        self._found: dict[tuple[int, bool], Witness | Unknown] = {}
         self._paths: dict[str, Path | None] = {}
 
     def is_here(self, index: int) -> bool:
@@ -362,7 +131,7 @@ class _Witnesses:
             return True
         return any(self._local(artefact) is not None for artefact in self._wheels(index))
 
-    def find(self, index: int, *, fetches: bool = True) -> _Witness | Unknown:
+    def find(self, index: int, *, fetches: bool = True) -> Witness | Unknown:
         """What to read of a package, or why nothing can be.
 
         Args:
@@ -380,7 +149,7 @@ class _Witnesses:
         self._found[index, fetches] = found
         return found
 
-    def _find(self, index: int, *, fetches: bool) -> _Witness | Unknown:
+    def _find(self, index: int, *, fetches: bool) -> Witness | Unknown:
         package = self._selection.snapshot.packages[index]
         if package.source == "installed":
             return _installed(Path(package.place.path))
@@ -397,12 +166,12 @@ class _Witnesses:
             or self._lacking(package, wheels)
         )
 
-    def _folder(self, package: Package) -> _Witness:
+    def _folder(self, package: Package) -> Witness:
         url = package.url or ""
         beside = os.path.dirname(self._selection.snapshot.path)
         path = local_path(url) if is_url(url) else Path(beside, url)
         source = open_folder(str(path))
-        return _Witness(source=source, said=source.read_from)
+        return Witness(source=source, said=source.read_from)
 
     def _wheels(self, index: int) -> list[Artefact]:
         """A package's wheels: those that judged environments take, then others; small ones first.
@@ -436,13 +205,13 @@ class _Witnesses:
             return library.fetch(wheel, self._search.folder, index=index, download=False)
         return None
 
-    def _of_wheel(self, path: Path, wheel: Artefact, meant: Artefact) -> _Witness:
+    def _of_wheel(self, path: Path, wheel: Artefact, meant: Artefact) -> Witness:
         source = open_whl(str(path))
         if wheel.filename == meant.filename:
-            return _Witness(source=source, said=source.read_from)
+            return Witness(source=source, said=source.read_from)
         note = self._compare(wheel, meant)
         said = f"{wheel.filename} in place of {meant.filename}"
-        return _Witness(source=source, said=said, notes=(note,))
+        return Witness(source=source, said=said, notes=(note,))
 
     def _compare(self, wheel: Artefact, meant: Artefact) -> str:
         """What is known of the modules of a wheel that is read in place of another."""
@@ -499,7 +268,7 @@ class _Witnesses:
 
     # Installed copies
 
-    def _installed_copy(self, package: Package, wheels: Sequence[Artefact]) -> _Witness | None:
+    def _installed_copy(self, package: Package, wheels: Sequence[Artefact]) -> Witness | None:
         """A copy of the same version that is installed here, unless it is known to differ."""
         info = find_installed(package.name, self._search.site) if self._search.site else None
         if info is None or package.version is None or _version_of(info) != package.version:
@@ -521,7 +290,7 @@ class _Witnesses:
 
     # Fetching
 
-    def _fetched(self, wheels: Sequence[Artefact]) -> _Witness | None:
+    def _fetched(self, wheels: Sequence[Artefact]) -> Witness | None:
         """Fetch a wheel: the smallest, if its modules are those of the one that is meant."""
         library = self._search.library
         if library is None or not wheels:
@@ -577,9 +346,9 @@ def _megabytes(size_bytes: int | None) -> str:
     return "of unknown size" if size_bytes is None else f"{size_bytes / 1e6:.1f} MB"
 
 
-def _installed(info: Path) -> _Witness:
+def _installed(info: Path) -> Witness:
     source = open_installed(info)
-    return _Witness(source=source, said=source.read_from)
+    return Witness(source=source, said=source.read_from)
 
 
 def _version_of(info: Path) -> Version | None:
