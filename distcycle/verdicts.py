@@ -9,6 +9,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 
 from distcycle.baseline import Baseline
+from distcycle.codes import OF_MODULES
 from distcycle.cycles import Component, find_components
 from distcycle.drafts import Draft, describe_package
 from distcycle.findings import Severity
@@ -321,6 +322,8 @@ class Judge:
         for waiver in self.policy.waivers:
             if waiver.code == "build-cycle" and self.builds is None:
                 continue
+            if waiver.code in OF_MODULES:
+                continue  # no modules were looked at
             known = of_builds if waiver.code == "build-cycle" else present
             absent = [n for n in waiver.packages if not _is_pattern(n) and n not in known]
             label = f"the waiver of {waiver.code} for {', '.join(waiver.packages)}"

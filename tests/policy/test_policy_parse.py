@@ -154,10 +154,10 @@ offline = 1
         "p.toml:5: waive[0].reason: expected a reason, in words, found nothing",
         "p.toml:6: waive[0].code: expected a code (see 'distcycle codes'), found 'wheel-cycl'; "
         "did you mean 'wheel-cycle'?",
-        "p.toml:7: waive[0].packages[0]: expected a project's name, or a pattern with * and ?, "
-        "without extras and versions, found 'a[b]'",
-        "p.toml:7: waive[0].packages[1]: expected a project's name, or a pattern with * and ?, "
-        "without extras and versions, found 3",
+        "p.toml:7: waive[0].packages[0]: expected a project's or module's name, or a pattern "
+        "with * and ?, without extras and versions, found 'a[b]'",
+        "p.toml:7: waive[0].packages[1]: expected a project's or module's name, or a pattern "
+        "with * and ?, without extras and versions, found 3",
         "p.toml:11: cut[0].versions: expected version specifiers such as '>=2,<3', found '2'; "
         "did you mean '==2.*'?",
         "p.toml:13: cut[0].platform: unknown key; did you mean 'platforms'?",
