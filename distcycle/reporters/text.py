@@ -24,12 +24,7 @@ from distcycle.findings import (
 from distcycle.remedies import Remedy
 from distcycle.reporters import View
 from distcycle.reporters.escape import printable
-from distcycle.reporters.modules import (
-    IMPORT_CYCLE,
-    describe_hops,
-    describe_survey,
-    title_modules,
-)
+from distcycle.reporters.modules import describe_hops, describe_survey, title_modules
 from distcycle.reporters.phrases import (
     ACCEPTED,
     count,
@@ -38,6 +33,7 @@ from distcycle.reporters.phrases import (
     name_witness,
     verdict_of,
 )
+from distcycle.reporters.words import IMPORT_CYCLE
 
 if TYPE_CHECKING:
     # Only what resolves loads the resolver.
@@ -273,6 +269,7 @@ class _Page:
     def _head(self) -> Iterator[str]:
         if self.report.surveys and not self.report.targets:
             yield from self._surveys()
+            yield from self._notes()
             return
         for entry in self.report.inputs:
             yield from self._wrap(f"{entry.path}: {count(entry.packages, 'package')}")
@@ -282,6 +279,9 @@ class _Page:
             yield from self._wrap(f"judged on every environment{named}")
         else:
             yield from self._wrap(f"judged on {named}")
+        yield from self._notes()
+
+    def _notes(self) -> Iterator[str]:
         for note in self.report.notes:
             yield from self._wrap(f"note: {note}")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from corpus import CORPUS
-from hostile import EMPTY, HOSTILE, NASTY, many
+from hostile import EMPTY, HOSTILE, HOSTILE_MODULES, NASTY, many
 from sample_reports import airflow, sphinx, torch
 
 from distcycle.api import audit, read, render
@@ -116,7 +116,9 @@ def focused(browser: Any) -> str:
     return label
 
 
-@pytest.mark.parametrize("report", [airflow, lambda: EMPTY, lambda: many(300)])
+@pytest.mark.parametrize(
+    "report", [airflow, lambda: EMPTY, lambda: many(300), lambda: HOSTILE_MODULES]
+)
 def test_no_complaints(show: Open, report: Callable[[], Report]) -> None:
     browser = show(report())
     assert text_of(browser, "h1")
