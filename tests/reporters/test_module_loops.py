@@ -306,6 +306,20 @@ def test_large_loop_is_drawn_in_part(large: Report) -> None:
     assert "ring.m150" in document.xpath("//figcaption/details")[0].text_content()
 
 
+def test_page_of_a_large_loop_stays_small(tmp_path: Path) -> None:
+    names = [f"module_with_a_name_{at:03}" for at in range(400)]
+    files = {
+        f"net/{name}.py": "import net\n"
+        + "".join(f"import net.{names[(at * 7 + by) % 400]}\n" for by in range(1, 7))
+        for at, name in enumerate(names)
+    }
+    files["net/__init__.py"] = "".join(f"from net import {name}\n" for name in names)
+    report = report_of(tmp_path, files)
+    assert len(report.components[0].packages) == 401
+    assert len(report.components[0].edges) > 2_000
+    assert len(render(report, "html").encode()) < 2_000_000
+
+
 def test_excerpt_of_a_small_loop_is_the_loop(large: Report, tmp_path: Path) -> None:
     farm = report_of(tmp_path / "farm")
     assert find_excerpt(farm.components[0], 120) is farm.components[0]
