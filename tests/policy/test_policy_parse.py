@@ -128,6 +128,16 @@ def test_rules_in_one_array_have_lines_too() -> None:
 # What is wrong -----------------------------------------------------------------------------------
 
 
+def test_waivers_of_modules_name_them_as_they_are_imported() -> None:
+    names = ["torch._inductor.*", "torch._*", "_pytest.*", "torch.__config__", "Cython.*"]
+    text = f"version = 1\n[[waive]]\ncode = 'import-cycle'\npackages = {names}\nreason = 'r'\n"
+    (waiver,) = parse_policy(text, path="p.toml").waivers
+    assert waiver.packages == tuple(names)
+    text = text.replace("import-cycle", "wheel-cycle")
+    (waiver,) = parse_policy(text, path="p.toml").waivers
+    assert waiver.packages[:2] == ("torch-inductor-*", "torch-*")
+
+
 def test_all_problems_in_file_order() -> None:
     text = """\
 version = 3
