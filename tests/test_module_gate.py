@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+import jsonschema
 import pytest
+
+from distcycle.reporters import json_report
 
 Run = Callable[..., CompletedProcess[str]]
 
+SCHEMA = json.loads(Path(json_report.__file__).with_name("report.schema.json").read_text("utf-8"))
 EGG = "from farm.hen import Hen\nclass Egg: pass\n"
 HEN = "from farm.egg import Egg\nclass Hen: pass\n"
 
@@ -215,3 +220,65 @@ def test_unreadable_module_can_be_known(farm: Path, check: Run) -> None:
     check("--write-baseline", "b.json")
     words = ("--check", "-D", "unreadable-module", "--baseline", "b.json")
     assert check(*words).returncode == 0
+
+
+# Against an older state --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def old(farm: Path) -> Path:
+    """The package as it was, in a folder beside the one that the tests change."""
+    shutil.copytree(farm / "src", farm / "old")
+    return farm
+
+
+def changes_of(done: CompletedProcess[str]) -> list[tuple[str, tuple[str, ...]]]:
+    return [(c["kind"], tuple(c["packages"])) for c in report_of(done)["changes"]]
+
+
+def test_what_was_there_is_known(old: Path, check: Run) -> None:
+    done = check("--check", "--against", "old", "--format", "json")
+    assert (done.returncode, codes_of(done)) == (0, [("import-cycle", "deny", "baseline")])
+    assert changes_of(done) == []
+    assert "--against old" in report_of(done)["tool"]["command"]
+
+
+def test_loop_that_grew_says_by_what(old: Path, check: Run) -> None:
+    grow(old)
+    done = check("--check", "--against", "old", "--format", "json", "--format", "text:text")
+    assert done.returncode == 1
+    assert changes_of(done) == [("grown", ("farm.barn", "farm.egg", "farm.hen"))]
+    assert report_of(done)["changes"][0]["details"] == [
+        "joined by farm.barn",
+        "now in the loop: farm.barn imports farm.egg at src/farm/barn.py:1",
+        "now in the loop: farm.hen imports farm.barn at src/farm/hen.py:3",
+    ]
+    assert "grown[import-cycle] farm.barn, farm.egg, farm.hen" in (old / "text").read_text()
+    jsonschema.validate(report_of(done), SCHEMA)
+
+
+def test_loop_that_is_new_or_gone_or_smaller(old: Path, check: Run) -> None:
+    (old / "src" / "farm" / "hen.py").write_text("class Hen: pass\n")
+    done = check("--check", "--against", "old", "--format", "json")
+    assert (done.returncode, changes_of(done)) == (0, [("gone", ("farm.egg", "farm.hen"))])
+    (old / "src" / "farm" / "a.py").write_text("import farm.b\n")
+    (old / "src" / "farm" / "b.py").write_text("import farm.a\n")
+    done = check("--check", "--against", "old", "--format", "json")
+    assert done.returncode == 1
+    assert changes_of(done) == [
+        ("added", ("farm.a", "farm.b")),
+        ("gone", ("farm.egg", "farm.hen")),
+    ]
+    grow(old)
+    shutil.rmtree(old / "old")
+    shutil.copytree(old / "src", old / "old")
+    (old / "src" / "farm" / "hen.py").write_text(HEN)
+    done = check("--check", "--against", "old", "--format", "json")
+    assert (done.returncode, changes_of(done)) == (0, [("shrunk", ("farm.egg", "farm.hen"))])
+
+
+def test_older_state_takes_the_place_of_a_baseline(old: Path, check: Run) -> None:
+    check("--write-baseline", "b.json")
+    done = check("--against", "old", "--baseline", "b.json")
+    assert done.returncode == 2
+    assert "--against takes the place of --baseline" in done.stderr

@@ -10,7 +10,7 @@ Source: GitHub Flavored Markdown, sections 4.10 (tables), 6.2 (references), 6.9 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from distcycle.findings import (
@@ -103,8 +103,9 @@ def _sections(report: Report) -> Iterator[_Section]:
     for survey in report.surveys:
         yield _survey(survey)
     if report.components:
-        if report.targets:
-            yield _table(report)
+        by_target = [c for c in report.components if c.code != IMPORT_CYCLE]
+        if by_target and report.targets:
+            yield _table(by_target, report)
         for component in report.components:
             yield _details(_loop_title(component), tuple(_loop_lines(component, report)))
     others = [finding for finding in report.findings if finding.component is None]
@@ -144,14 +145,14 @@ def _prose(text: str) -> str:
 # Loops -------------------------------------------------------------------------------------------
 
 
-def _table(report: Report) -> _Section:
+def _table(components: Sequence[Component], report: Report) -> _Section:
     """Loops against platforms, with the Pythons on which each exists."""
     platforms = list(dict.fromkeys(row.platform for row in report.targets))
     header = " | ".join(["loop", *map(_code, platforms)])
     rows = [
         f"| {_code(_members(component))} | "
         f"{' | '.join(_pythons(component, platform, report) for platform in platforms)} |"
-        for component in report.components
+        for component in components
     ]
     opening = (f"| {header} |", f"|{'---|' * (len(platforms) + 1)}")
     return _Section(opening=opening, items=tuple(rows))

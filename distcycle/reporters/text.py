@@ -33,7 +33,7 @@ from distcycle.reporters.phrases import (
     name_witness,
     verdict_of,
 )
-from distcycle.reporters.words import IMPORT_CYCLE
+from distcycle.reporters.words import IMPORT_CYCLE, MODULES, words_of_report
 
 if TYPE_CHECKING:
     # Only what resolves loads the resolver.
@@ -267,8 +267,10 @@ class _Page:
                 yield from self._wrap(line, indent) or [""]
 
     def _head(self) -> Iterator[str]:
-        if self.report.surveys and not self.report.targets:
+        if words_of_report(self.report) is MODULES:
             yield from self._surveys()
+            if self.report.targets:
+                yield from self._wrap(f"judged on {', '.join(_platforms(self.report.targets))}")
             yield from self._notes()
             return
         for entry in self.report.inputs:
@@ -457,7 +459,7 @@ class _Page:
     def _foot(self) -> Iterator[str]:
         summary = self.report.summary
         style = "1;31" if summary.deny else "1;32"
-        if self.report.surveys and not self.report.targets:
+        if words_of_report(self.report) is MODULES:
             yield self._paint(verdict_of(self.report), style)
             return
         judged = f"{summary.judged} of {summary.packages} packages judged"

@@ -12,6 +12,7 @@ from distcycle.findings import Report
 from distcycle.importing import survey_imports
 from distcycle.policy import Policy
 from distcycle.surveying import ModuleJudge
+from distcycle.targets import Target
 
 __all__ = ["FARM", "report_of", "ring_of", "write_tree"]
 
@@ -74,8 +75,10 @@ def report_of(
     *,
     policy: Policy | None = None,
     baseline: Baseline | None = None,
+    target: Target | None = None,
     most_cycles: int = 100,
 ) -> Report:
     """The report on a tree that is written into a folder first."""
     judge = ModuleJudge(policy or Policy(), baseline, date(2026, 12, 1))
-    return survey_imports([str(write_tree(folder, files))], judge, most_cycles=most_cycles)
+    names = [str(write_tree(folder, files))]
+    return survey_imports(names, judge, target=target, most_cycles=most_cycles)

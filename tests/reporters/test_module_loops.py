@@ -16,7 +16,7 @@ import pytest
 from module_reports import FARM, report_of, ring_of, write_tree
 from reading_back import commands_in, junit_cases, markdown_text
 
-from distcycle.api import read_policy, render
+from distcycle.api import find_target, read_policy, render
 from distcycle.findings import Input, Report
 from distcycle.importing import survey_imports
 from distcycle.policy import Policy
@@ -32,7 +32,9 @@ DATA = Path(__file__).parent / "data"
 SCHEMA = json.loads(Path(json_report.__file__).with_name("report.schema.json").read_text("utf-8"))
 _TODAY = date(2026, 12, 1)
 # What is wrong to say of modules.
-_OF_PACKAGES = re.compile(r"\brequires?\b|\bno packages|packages (judged|require)|\bwheels? read")
+_OF_PACKAGES = re.compile(
+    r"\brequires?\b|\bno packages|packages (judged|require)|\d packages?\b|\bwheels? read"
+)
 
 
 @pytest.fixture
@@ -97,8 +99,12 @@ def test_sarif_and_gitlab_are_valid(farm: Report) -> None:
 
 
 @pytest.mark.parametrize("form", sorted(set(REPORTERS) - {"json", "sarif"}))
-def test_no_form_speaks_of_packages(form: str, farm: Report) -> None:
-    text = render(farm, form, View(verbosity=1))
+@pytest.mark.parametrize("platform", [None, "linux_x86_64"])
+def test_no_form_speaks_of_packages(platform: str | None, form: str, tmp_path: Path) -> None:
+    target = None if platform is None else find_target(platform, None)
+    report = report_of(tmp_path, target=target)
+    text = render(report, form, View(verbosity=1))
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(render(report, "json")))
     if form == "html":
         document = lxml.html.document_fromstring(text)
         for part in document.xpath("//script | //style"):

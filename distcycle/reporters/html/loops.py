@@ -132,7 +132,7 @@ class _Describer:
             cuts=() if self.of_modules else tuple(write_cuts(component)),
             group=() if self.of_modules else tuple(write_group(component)),
             waiver=tuple(write_waiver(component)) if self.of_modules else (),
-            heat=tuple(_heat(component, self.report)) if component.targets else (),
+            heat=() if self.of_modules else tuple(_heat(component, self.report)),
             on=self.index(component.targets),
             open=len(self.names) <= _MOST_OPEN,
         )
