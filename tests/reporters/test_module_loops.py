@@ -26,6 +26,7 @@ from distcycle.reporters.excerpts import find_excerpt
 from distcycle.reporters.html.modules import find_prefix, shorten_names
 from distcycle.reporters.identity import component_of
 from distcycle.reporters.saved import parse_report
+from distcycle.sightings import EntryFailure, Site
 from distcycle.surveying import ModuleJudge
 
 DATA = Path(__file__).parent / "data"
@@ -279,6 +280,33 @@ def test_page_shows_what_the_survey_knows(farm: Report) -> None:
     assert "farm.egg imports farm.hen" in mixed.text_content()
     assert "bound after: Hen:4" in mixed.text_content()
     assert "src/farm/broken.py: invalid syntax" in document.text_content()
+
+
+def test_modules_that_fail_for_one_cause_stand_together(farm: Report) -> None:
+    site = Site(module="farm.egg", path="src/farm/egg.py", line=2, text="", kind="static")
+    failing = tuple(
+        EntryFailure(
+            entry=f"farm.m{at}",
+            site=site,
+            symbol="Hen",
+            partial="farm.hen",
+            bound_line=4,
+            back_line=1,
+            chain=(f"farm.m{at}", "farm.hen", "farm.egg"),
+        )
+        for at in range(7)
+    )
+    (survey,) = farm.surveys
+    report = replace(farm, surveys=(replace(survey, failing=failing, entries=9),))
+    document = lxml.html.document_fromstring(render(report, "html"))
+    assert "7 modules of 9 that were tried cannot be imported first" in document.text_content()
+    (part,) = document.xpath("//details[@class='failing']")
+    text = " ".join(part.text_content().split())
+    assert text.startswith("7 modules cannot be imported first, for 1 cause")
+    assert "2 more" in text
+    why = "takes Hen out of farm.hen, which binds it at line 4, after it imports back at line 1"
+    assert f"src/farm/egg.py:2 {why}" in text
+    assert text.endswith("farm.m0 \N{RIGHTWARDS ARROW} farm.hen \N{RIGHTWARDS ARROW} farm.egg")
 
 
 def test_waiver_to_copy_accepts_the_loop(farm: Report) -> None:

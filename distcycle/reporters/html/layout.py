@@ -76,7 +76,7 @@ def lay_out(
     if small:
         nodes = _boxes(around, hub, labels, names)
     else:
-        nodes = _ring(around, hub, labels, names, least=120.0 + min(len(pairs) / 3, 60.0))
+        nodes = _ring(around, hub, labels, names, least=120.0 + min(len(pairs) / 3, 110.0))
     nodes, width, height = _shift(nodes)
     curves = Curves(nodes, hub=hub, center=_center(nodes, around), pairs=frozenset(pairs))
     return Drawing(

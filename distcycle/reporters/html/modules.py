@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _CHAIN_SHOWN = 8
+_ENTRIES_SHOWN = 5
 _FIXES = {
     "drop": "drop",
     "retarget": "name what defines it",
@@ -84,9 +85,10 @@ class FixPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailurePart:
-    """A module that cannot be imported first, why, and the way to the import that fails."""
+    """Modules that cannot be imported first for one cause, and the way to it from one of them."""
 
-    entry: str
+    entries: tuple[str, ...]
+    more: tuple[str, ...]
     site: SitePart
     why: str
     chain: str
@@ -110,6 +112,7 @@ class DetailPart:
 
     numbers: str
     fixes: tuple[FixPart, ...]
+    failures: int
     failing: tuple[FailurePart, ...]
     mixed: tuple[MixedPart, ...]
 
@@ -122,7 +125,7 @@ def describe_surveys(report: Report) -> Iterator[SurveyPart]:
     for survey in report.surveys:
         yield SurveyPart(
             name=survey.name,
-            read_from=survey.read_from,
+            read_from=tuple(place for place in survey.read_from if place != survey.name),
             modules=_count_kinds(survey.modules, "module"),
             imports=_count_kinds(survey.imports, "import"),
             modifiers=join_counts(survey.modifiers),
@@ -172,10 +175,14 @@ def describe_detail(component: Component, report: Report) -> DetailPart | None:
         if detail is not None:
             members = {member.name for member in component.packages}
             failing = [each for each in survey.failing if each.partial in members]
+            causes: dict[tuple[Site, str, str], list[EntryFailure]] = {}
+            for each in failing:
+                causes.setdefault((each.site, each.symbol, each.partial), []).append(each)
             return DetailPart(
                 numbers=_numbers(detail),
                 fixes=tuple(map(_fix, detail.fixes)),
-                failing=tuple(map(_failure, failing)),
+                failures=len(failing),
+                failing=tuple(map(_failure, causes.values())),
                 mixed=tuple(map(_mixed, detail.mixed)),
             )
     return None
@@ -210,19 +217,20 @@ def _fix(fix: ImportFix) -> FixPart:
     )
 
 
-def _failure(failure: EntryFailure) -> FailurePart:
-    where = (
-        "never binds it" if failure.bound_line is None else f"binds it at line {failure.bound_line}"
-    )
-    back = (
-        "" if failure.back_line is None else f", after it imports back at line {failure.back_line}"
-    )
-    chain = failure.chain[:_CHAIN_SHOWN]
-    more = len(failure.chain) - len(chain)
+def _failure(same: Sequence[EntryFailure]) -> FailurePart:
+    """What modules have in common that fail for one cause."""
+    first = min(same, key=lambda failure: len(failure.chain))
+    names = tuple(failure.entry for failure in same)
+    bound, back = first.bound_line, first.back_line
+    where = "never binds it" if bound is None else f"binds it at line {bound}"
+    after = "" if back is None else f", after it imports back at line {back}"
+    chain = first.chain[:_CHAIN_SHOWN]
+    more = len(first.chain) - len(chain)
     return FailurePart(
-        entry=failure.entry,
-        site=_site(failure.site),
-        why=f"takes {failure.symbol} out of {failure.partial}, which {where}{back}",
+        entries=names[:_ENTRIES_SHOWN],
+        more=names[_ENTRIES_SHOWN:],
+        site=_site(first.site),
+        why=f"takes {first.symbol} out of {first.partial}, which {where}{after}",
         chain=" \N{RIGHTWARDS ARROW} ".join(chain) + (f" and {more} more" if more else ""),
     )
 
