@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from packaging.utils import canonicalize_name
 
 from distcycle.baseline import baseline_of
-from distcycle.changes import find_changes
+from distcycle.changes import find_changes, find_module_changes
 from distcycle.cycles import Component, TooManySets, find_components
 from distcycle.errors import InputError
 from distcycle.findings import Report
@@ -66,6 +66,7 @@ __all__ = [
     "append_text",
     "audit",
     "compare",
+    "compare_imports",
     "emit",
     "explain_packages",
     "find_fixes",
@@ -706,3 +707,28 @@ def render(report: Report, form: str, view: View | None = None) -> str:
     if reporter is None:
         raise InputError(f"unknown format {form!r}; expected one of {', '.join(REPORTERS)}")
     return reporter.render(report, view or View())
+
+
+def compare_imports(
+    old: Sequence[str],
+    new: Sequence[str],
+    judge: ModuleJudge,
+    survey: Callable[[Sequence[str], ModuleJudge], Report],
+) -> Report:
+    """Report on the loops of modules that a change adds.
+
+    Args:
+        old: What is named as it was; what is found there is known.
+        new: What is named as it is.
+        judge: Decides what counts; it has no baseline.
+        survey: Reads modules and judges their loops, such as :func:`survey_imports`.
+
+    Raises:
+        InputError: Something named is not there, or the judge has a baseline.
+    """
+    if judge.baseline is not None:
+        raise InputError("--against takes the place of --baseline")
+    before = survey(old, replace(judge, policy=Policy()))
+    known = baseline_of(before.findings, path=", ".join(old))
+    after = survey(new, replace(judge, baseline=known))
+    return replace(after, changes=find_module_changes(before, after))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from packaging.markers import InvalidMarker, Marker
 from packaging.version import Version
@@ -15,13 +15,16 @@ from distcycle.findings import (
     Report,
     abbreviate_targets,
     describe_condition,
+    list_names,
 )
 from distcycle.markers import NOWHERE, Speller, TooManyCells, whole_space
 from distcycle.selection import Selection
 
-__all__ = ["find_changes"]
+__all__ = ["find_changes", "find_module_changes"]
 
 _ANY = Version("0")
+_ORDER = ("added", "grown", "widened", "narrowed", "shrunk", "gone")
+_NAMED = 12
 
 
 class _Side:
@@ -73,8 +76,73 @@ def find_changes(
     for component in before.report.components:
         if component.id not in matched:
             changes.append(_gone(component, before, after))
-    order = ("added", "grown", "widened", "narrowed", "shrunk", "gone")
-    return tuple(sorted(changes, key=lambda c: (order.index(c.kind), c.code, c.packages)))
+    return _sort(changes)
+
+
+def _sort(changes: Iterable[Change]) -> tuple[Change, ...]:
+    return tuple(sorted(changes, key=lambda c: (_ORDER.index(c.kind), c.code, c.packages)))
+
+
+def find_module_changes(before: Report, after: Report) -> tuple[Change, ...]:
+    """Compare the loops of modules of two states.
+
+    Args:
+        before: What was found before.
+        after: What is found now.
+
+    Returns:
+        Loops that were added, have grown, have shrunk or are gone, in this order.
+    """
+    changes: list[Change] = []
+    matched: set[tuple[str, str]] = set()
+    looped = {(edge.source, edge.target) for c in before.components for edge in c.edges}
+    known = _by_member(before.components)
+    for component in after.components:
+        names = _names(component)
+        same = [c for name in sorted(names) for c in known[component.code, name]]
+        matched.update((c.id, c.input) for c in same)
+        then = frozenset().union(*map(_names, same))
+        causes = tuple(_new_imports(component, looped))
+        if not same:
+            changes.append(_module_change("added", component, causes))
+        elif names - then:
+            joined = f"joined by {list_names(sorted(names - then), _NAMED)}"
+            changes.append(_module_change("grown", component, (joined, *causes)))
+        elif then - names:
+            left = f"without {list_names(sorted(then - names), _NAMED)}"
+            changes.append(_module_change("shrunk", component, (left,)))
+    changes += (
+        _module_change("gone", component, ())
+        for component in before.components
+        if (component.id, component.input) not in matched
+    )
+    return _sort(changes)
+
+
+def _new_imports(component: Component, looped: Collection[tuple[str, str]]) -> Iterator[str]:
+    """The imports of a loop that were in none, each at its place."""
+    new = {
+        (edge.source, edge.target): edge
+        for edge in reversed(component.edges)
+        if edge.origin == "static" and (edge.source, edge.target) not in looped
+    }
+    shown = sorted(new)[:_NAMED]
+    for pair in shown:
+        edge = new[pair]
+        yield f"now in the loop: {edge.source} imports {edge.target} at {edge.path}:{edge.line}"
+    if len(new) > len(shown):
+        yield f"and {len(new) - len(shown)} more imports"
+
+
+def _module_change(kind: str, component: Component, details: tuple[str, ...]) -> Change:
+    return Change(
+        kind=kind,
+        code=component.code,
+        component=component.id,
+        packages=tuple(sorted(_names(component))),
+        where=f"in {component.input}",
+        details=details,
+    )
 
 
 def _by_member(components: Iterable[Component]) -> Mapping[tuple[str, str], list[Component]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-__all__ = ["CODES", "Code", "Severity"]
+__all__ = ["CODES", "OF_MODULES", "Code", "Severity"]
 
 
 class Severity(str, Enum):
@@ -272,3 +272,6 @@ CODES: Mapping[str, Code] = {
         ),
     )
 }
+
+OF_MODULES = frozenset(("import-cycle", "unreadable-module"))
+"""The codes of findings that are about modules: their names are those of modules, not projects."""

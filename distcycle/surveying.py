@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from packaging.utils import canonicalize_name
-from packaging.version import Version
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
 
 from distcycle.baseline import Baseline
+from distcycle.codes import OF_MODULES
 from distcycle.findings import (
     Component,
     Cycle,
@@ -34,7 +35,7 @@ from distcycle.imports.replay import LIMITS, Cause, Entry
 from distcycle.imports.spelling import spell_record
 from distcycle.imports.study import StudiedLoop, Study
 from distcycle.limits import matches
-from distcycle.policy import Policy, Waiver
+from distcycle.policy import Policy, Waiver, Where
 from distcycle.sightings import (
     EntryFailure,
     ImportFix,
@@ -92,42 +93,44 @@ class ModuleJudge:
     today: date
     _used: set[int] = field(default_factory=set)
 
-    def judge(self, modules: Sequence[str], subject: Subject) -> tuple[Severity, Rule | None]:
-        """Decide on a loop: what it weighs, and the rule that accepts it.
+    def judge(
+        self, modules: Sequence[str], subject: Subject, code: str = CODE
+    ) -> tuple[Severity, Rule | None]:
+        """Decide on a finding: what it weighs, and the rule that accepts it.
 
         Args:
-            modules: Its modules, sorted.
-            subject: What it was found in; a waiver's platforms hold only where a target is named.
+            modules: The modules of a loop, sorted, or those that another finding is about.
+            subject: What it was found in; what limits a waiver to environments holds only where a
+                target is named.
+            code: The finding's code.
         """
-        severity = self.policy.judge_severity(CODE)
+        severity = self.policy.judge_severity(code)
         for waiver in self.policy.waivers:
-            if self._holds(waiver, modules, subject):
+            if waiver.code == code and self._holds(waiver, modules, subject):
                 self._used.add(id(waiver))
                 place = waiver.place
                 rule = Rule(kind="waive", path=place.path, line=place.line, reason=waiver.reason)
                 return severity, rule
-        if self.baseline and self.baseline.covering(CODE, modules, "", is_loop=True):
+        is_loop = code == CODE
+        if self.baseline and self.baseline.covering(code, modules, "", is_loop=is_loop):
             return severity, Rule(
                 kind="baseline", path=self.baseline.path, line=None, reason="known"
             )
         return severity, None
 
     def _holds(self, waiver: Waiver, modules: Sequence[str], subject: Subject) -> bool:
-        if waiver.code != CODE or (waiver.until is not None and waiver.until < self.today):
+        if waiver.until is not None and waiver.until < self.today:
             return False
-        # Patterns are kept in the spelling of projects, in which runs of '.', '_' and '-' are one.
-        if not all(matches(canonicalize_name(name), waiver.packages) for name in modules):
+        if not all(matches(name, waiver.packages) for name in modules):
             return False
-        versions = waiver.where.versions
-        if versions is not None and not all(
-            version and versions.contains(Version(version), prereleases=True)
-            for _, version in subject.projects
+        where = waiver.where
+        if where.versions is not None and not all(
+            _is_within(version, where.versions) for _, version in subject.projects
         ):
             return False
-        platforms = waiver.where.platforms
-        return not platforms or (
-            subject.row is not None and matches(subject.row.platform, platforms)
-        )
+        if subject.row is None:
+            return not where.platforms and where.python is None and where.marker is None
+        return _holds_on(where, subject.row)
 
     def conclude(self, report: Report) -> Report:
         """Add to the report on all that was judged what is to be said of the policy itself."""
@@ -136,13 +139,13 @@ class ModuleJudge:
         return replace(report, findings=findings, summary=summary)
 
     def _find_unused(self) -> Iterator[Finding]:
-        """Find waivers of loops of modules that are past their date, or that accept nothing."""
+        """Find waivers of what is said of modules that are past their date, or accept nothing."""
         for waiver in self.policy.waivers:
-            if waiver.code != CODE or id(waiver) in self._used:
+            if waiver.code not in OF_MODULES or id(waiver) in self._used:
                 continue
             is_over = waiver.until is not None and waiver.until < self.today
             code = "expired-waiver" if is_over else "unused-waiver"
-            label = f"the waiver of {CODE} for {', '.join(waiver.packages)}"
+            label = f"the waiver of {waiver.code} for {', '.join(waiver.packages)}"
             what = f"ended on {waiver.until}" if is_over else "matches nothing"
             yield Finding(
                 code=code,
@@ -152,6 +155,23 @@ class ModuleJudge:
                 path=waiver.place.path,
                 line=waiver.place.line,
             )
+
+
+def _is_within(version: str | None, specifiers: SpecifierSet) -> bool:
+    try:
+        return version is not None and specifiers.contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _holds_on(where: Where, row: TargetRow) -> bool:
+    """Whether a rule holds on a target, as far as environments go."""
+    if where.platforms and not matches(row.platform, where.platforms):
+        return False
+    python = row.environment["python_full_version"]
+    if where.python is not None and not where.python.contains(python, prereleases=True):
+        return False
+    return where.marker is None or where.marker.evaluate_prepared(dict(row.environment))
 
 
 def report_study(
@@ -207,13 +227,15 @@ class _Surveyor:
     def _unread(self) -> Iterator[Finding]:
         for module, file in self.study.tree.files.items():
             if file.fault is not None:
+                severity, rule = self.judge.judge((module,), self.subject, "unreadable-module")
                 yield Finding(
                     code="unreadable-module",
-                    severity=self.judge.policy.judge_severity("unreadable-module"),
+                    severity=severity,
                     message=f"{module}: {file.fault}",
                     packages=(module,),
                     path=self.subject.place_of(module),
                     line=file.fault_line,
+                    accepted_by=rule,
                 )
 
     # Loops --------------------------------------------------------------------------------------

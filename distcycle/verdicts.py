@@ -9,6 +9,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 
 from distcycle.baseline import Baseline
+from distcycle.codes import OF_MODULES
 from distcycle.cycles import Component, find_components
 from distcycle.drafts import Draft, describe_package
 from distcycle.findings import Severity
@@ -342,14 +343,18 @@ class Judge:
             left &= ~where
         return Verdict(severity, tuple(accepted), left, is_accepted=bool(accepted) and not left)
 
+    def _looks_for(self, code: str) -> bool:
+        """Whether what a waiver accepts is sought at all in this run."""
+        if code == "build-cycle":
+            return self.builds is not None
+        return code not in OF_MODULES and (code not in OF_IMPORTS or self.has_imports)
+
     def find_unused(self) -> Iterator[Draft]:
         """Find rules that matched nothing, and waivers that are past their date."""
         present: set[str] = {package.name for package in self.selection.snapshot.packages}
         of_builds = present | (self.builds or frozenset())
         for waiver in self.policy.waivers:
-            if waiver.code == "build-cycle" and self.builds is None:
-                continue
-            if waiver.code in OF_IMPORTS and not self.has_imports:
+            if not self._looks_for(waiver.code):
                 continue
             known = of_builds if waiver.code == "build-cycle" else present
             absent = [n for n in waiver.packages if not _is_pattern(n) and n not in known]

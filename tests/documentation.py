@@ -156,12 +156,15 @@ def _type(value: dict[str, Any]) -> str:
         return " or ".join(f"`{choice}`" for choice in value["enum"])
     if value["type"] == "array":
         return f"array of {_type(value['items'])}"
+    if isinstance(value.get("additionalProperties"), dict):
+        return f"object of {_type(value['additionalProperties'])}s"
     kinds = value["type"] if isinstance(value["type"], list) else [value["type"]]
     return " or ".join(kinds)
 
 
 _SIMPLE = {
     "project": "string",
+    "name": "string",
     "severity": "`allow`, `warn` or `deny`",
     "code": "a [code](codes.md)",
     "environment": "object of strings",

@@ -103,7 +103,7 @@ def test_table(
 def test_every_flag_that_is_named_exists(
     distcycle: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
-    commands = (["audit"], ["fix"], ["lint", "bazel"])
+    commands = (["audit"], ["fix"], ["imports"], ["lint", "bazel"])
     known = "".join(distcycle(*words, "--help").stdout for words in commands)
     text = re.sub(r"```.*?```", "", README.read_text("utf-8"), flags=re.DOTALL)
     flags = set(re.findall(r"`(--?[a-zA-Z][\w-]*)", text))

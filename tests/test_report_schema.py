@@ -14,12 +14,18 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 
-from distcycle import findings
+from distcycle import findings, sightings
 from distcycle.cli import main
+from distcycle.codes import OF_MODULES
 from distcycle.findings import CODES, Severity
+from distcycle.imports.fixes import FixKind
+from distcycle.imports.loops import VIEWS as IMPORT_VIEWS
+from distcycle.imports.records import Kind
 from distcycle.model import Origin
 from distcycle.readers import READERS
 from distcycle.reporters import json_report
+from distcycle.reporters.modules import VIEWS
+from distcycle.reporters.origins import ORIGINS
 from distcycle.targets import MARKER_VARIABLES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,13 +47,19 @@ RECORDS = {
     "opened": findings.Opened,
     "change": findings.Change,
     "edge": findings.Edge,
-    "evidence": findings.Evidence,
-    "site": findings.Site,
     "cycle": findings.Cycle,
     "variant": findings.Variant,
     "finding": findings.Finding,
     "missing": findings.Missing,
     "near_miss": findings.NearMiss,
+    "site": sightings.Site,
+    "evidence": sightings.Evidence,
+    "survey": sightings.Survey,
+    "import_view": sightings.ImportView,
+    "loop_detail": sightings.LoopDetail,
+    "mixed_import": sightings.MixedImport,
+    "import_fix": sightings.ImportFix,
+    "entry_failure": sightings.EntryFailure,
 }
 
 
@@ -140,11 +152,24 @@ def test_enumerations_are_the_codes_own() -> None:
     defs = SCHEMA["$defs"]
     assert defs["code"]["enum"] == list(CODES)
     assert defs["severity"]["enum"] == [severity.value for severity in Severity]
-    assert defs["edge"]["properties"]["origin"]["enum"] == list(get_args(Origin))
+    origins = [*get_args(Origin), *get_args(Kind)]
+    assert defs["edge"]["properties"]["origin"]["enum"] == origins
+    assert set(ORIGINS) == set(origins)
+    component = defs["component"]
+    own = [part["properties"]["edges"]["items"] for part in (component["then"], component["else"])]
+    assert [edge["properties"]["origin"]["enum"] for edge in own] == [
+        list(get_args(Kind)),
+        list(get_args(Origin)),
+    ]
+    assert set(defs["finding"]["if"]["properties"]["code"]["enum"]) == OF_MODULES
+    assert defs["site"]["properties"]["kind"]["enum"] == list(get_args(Kind))
+    assert defs["import_view"]["properties"]["name"]["enum"] == list(VIEWS) == list(IMPORT_VIEWS)
+    assert defs["import_fix"]["properties"]["kind"]["enum"] == list(get_args(FixKind))
     assert list(defs["environment"]["properties"]) == list(MARKER_VARIABLES)
     kinds = {reader.kind for reader in READERS} | {
         "bazel",
         "environment",
+        "modules",
         "requirement",
         "wheelhouse",
     }

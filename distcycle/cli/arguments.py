@@ -318,6 +318,14 @@ def _add_imports(commands: Commands) -> None:
     group.add_argument(
         "--check", action="store_true", help="exit 1 on loops that are neither known nor accepted"
     )
+    group.add_argument(
+        "--against",
+        action="append",
+        default=[],
+        metavar="OLD",
+        help="compare with this older wheel, folder or distribution, whose loops are known; "
+        "repeatable",
+    )
     _add_policy_options(group)
     _add_severities(group)
     _add_max_cycles(group)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 
@@ -293,9 +294,8 @@ def run_imports(options: argparse.Namespace) -> int:
     if options.write or options.into:
         raise InputError("--write and --into go with --move")
     judge = make_module_judge(options)
-    report = api.survey_imports(
-        options.inputs,
-        judge,
+    survey = functools.partial(
+        api.survey_imports,
         python=options.python,
         target=find_target(options),
         together=options.together,
@@ -303,6 +303,10 @@ def run_imports(options: argparse.Namespace) -> int:
         cache_dir=find_cache_dir(options),
         processes=os.cpu_count() or 1,
     )
+    if options.against:
+        report = api.compare_imports(options.against, options.inputs, judge, survey)
+    else:
+        report = survey(options.inputs, judge)
     report = replace(report, command=spell_imports(options))
     if options.write_baseline:
         return _write_baseline(report, options)

@@ -189,6 +189,7 @@ def spell_imports(options: argparse.Namespace) -> str:
     words += ["--platform", options.platform] if options.platform else []
     words += ["--python-version", options.python_version] if options.python_version else []
     words += ["--check"] if options.check else []
+    words += [word for old in options.against for word in ("--against", old)]
     words += ["--baseline", options.baseline] if options.baseline else []
     words += [word for code, severity in options.severities for word in (f"--{severity}", code)]
     words += ["--max-cycles", str(options.max_cycles)] if options.max_cycles != 100 else []

@@ -40,7 +40,7 @@ class Waiver:
     Attributes:
         code: The code.
         packages: Names and patterns (``sphinxcontrib-*``); together they must cover all packages
-            of a finding.
+            of a finding. Those of modules are kept as written: ``torch._*`` is not ``torch.*``.
         where: Where it holds.
         reason: Why the finding is accepted.
         until: The last day on which it holds.

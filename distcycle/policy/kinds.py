@@ -30,6 +30,7 @@ __all__ = [
     "DATE",
     "LABEL",
     "MARKER",
+    "MEMBER_PATTERN",
     "NAME",
     "NAME_PATTERN",
     "PLATFORM",
@@ -169,6 +170,10 @@ NAME_PATTERN = _text_kind(
     "a project's name, or a pattern with * and ?, without extras and versions",
     r"^[A-Za-z0-9*?]([A-Za-z0-9._*?-]*[A-Za-z0-9*?])?$",
     canonicalize_name,
+)
+MEMBER_PATTERN = _text_kind(
+    "a project's or module's name, or a pattern with * and ?, without extras and versions",
+    r"^[A-Za-z0-9_*?]([A-Za-z0-9._*?-]*[A-Za-z0-9_*?])?$",
 )
 LABEL = _text_kind("a name of letters, digits, '.', '_' and '-'", f"^{_NAME}$")
 MARKER = _text_kind(_MARKER, r"\S", _read_marker)

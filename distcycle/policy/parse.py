@@ -9,6 +9,7 @@ from typing import Any
 import tomli
 from packaging.utils import canonicalize_name
 
+from distcycle.codes import OF_MODULES
 from distcycle.errors import InputError, PolicyError
 from distcycle.lines import find_lines
 from distcycle.model import Place
@@ -239,9 +240,10 @@ def _where(values: Values) -> Where:
 
 
 def _waiver(values: Values, place: Place) -> Waiver:
+    code, names = values["code"], values["packages"]
     return Waiver(
-        code=values["code"],
-        packages=values["packages"],
+        code=code,
+        packages=names if code in OF_MODULES else tuple(map(canonicalize_name, names)),
         where=_where(values),
         reason=values["reason"],
         until=values.get("until"),

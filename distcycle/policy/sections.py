@@ -13,6 +13,7 @@ from distcycle.policy.kinds import (
     DATE,
     LABEL,
     MARKER,
+    MEMBER_PATTERN,
     NAME,
     NAME_PATTERN,
     PLATFORM,
@@ -128,7 +129,16 @@ _WAIVE = Section(
             meaning="The code of the finding.",
             example='"wheel-cycle"',
         ),
-        _packages("The packages that the finding may be about.", '["sphinx", "sphinxcontrib-*"]'),
+        Key(
+            name="packages",
+            kind=MEMBER_PATTERN,
+            many=True,
+            required=True,
+            meaning="The packages that the finding may be about. Names in any spelling, and "
+            "patterns with `*` and `?`. For `import-cycle` and `unreadable-module`, modules: names "
+            "as they are imported, and patterns.",
+            example='["sphinx", "sphinxcontrib-*"]',
+        ),
         *_where("The versions of the packages for which it holds."),
         _reason("Why it is accepted.", '"fixed upstream in 1.1.10, blocked by our theme"'),
         Key(

@@ -1,4 +1,4 @@
-"""What drawings show of a loop: one arrow for all requirements of one project on another."""
+"""What drawings show of a loop: one arrow for all edges from one member to another."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from distcycle.findings import (
     abbreviate_targets,
     describe_condition,
 )
-from distcycle.reporters.phrases import ACCEPTED, describe_where
+from distcycle.reporters.origins import strength_of
+from distcycle.reporters.phrases import ACCEPTED, count, describe_where
+from distcycle.reporters.words import IMPORT_CYCLE, words_of
 
 __all__ = [
-    "ORIGINS",
     "Arrow",
     "describe_arrow",
     "describe_edges",
@@ -26,21 +27,18 @@ __all__ = [
     "title_of",
 ]
 
-ORIGINS = ("wheel", "sdist", "installed", "lock", "policy", "via")
-"""Who says so, from the strongest evidence to the weakest."""
-
 _LONGEST_CONDITION = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrow:
-    """All edges of a loop from one project to another.
+    """All edges of a loop from one member to another.
 
     Attributes:
-        source: The project that requires.
-        target: The project that is required.
+        source: The project that requires, or the module that imports.
+        target: The project or module that is required or imported.
         edges: The edges.
-        origin: The strongest word for it, of :data:`ORIGINS`.
+        origin: The strongest word for it, of :data:`~distcycle.reporters.origins.ORIGINS`.
         extras: The extras of the source under which alone it stands; empty when one edge is plain.
         breaker: Whether it is in the first set of edges that opens the loop.
         targets: The judged targets on which it is live, in the report's order.
@@ -76,7 +74,7 @@ def find_arrows(component: Component, rows: Sequence[TargetRow]) -> tuple[Arrow,
             source=source,
             target=target,
             edges=tuple(edges),
-            origin=min((edge.origin for edge in edges), key=_strength),
+            origin=min((edge.origin for edge in edges), key=strength_of),
             extras=_extras(edges, component),
             breaker=(source, target) in first,
             targets=_targets(edges, rows),
@@ -88,7 +86,7 @@ def find_arrows(component: Component, rows: Sequence[TargetRow]) -> tuple[Arrow,
 
 def _split(node: str, component: Component) -> tuple[str, str]:
     """The project of a node, and its extra: ``fsspec`` and ``s3`` of ``fsspec[s3]``."""
-    if any(member.name == node for member in component.packages):
+    if component.code == IMPORT_CYCLE or any(m.name == node for m in component.packages):
         return node, ""
     project, _, extra = node.partition("[")
     return project, extra.removesuffix("]")
@@ -104,17 +102,16 @@ def _targets(edges: Sequence[Edge], rows: Sequence[TargetRow]) -> tuple[str, ...
     return tuple(row.name for row in rows if row.name in live)
 
 
-def _strength(origin: str) -> int:
-    return ORIGINS.index(origin) if origin in ORIGINS else len(ORIGINS)
-
-
 def describe_edges(edges: Sequence[Edge], rows: Sequence[TargetRow]) -> str:
     """Say in few words where any of some edges is live; ``""`` for everywhere.
 
-    That is the condition, or the targets' names where it is long or several conditions meet.
+    That is the condition, or the targets' names where it is long or several conditions meet. An
+    import of which neither is said holds wherever its module is.
     """
     targets = _targets(edges, rows)
     conditions = {edge.condition for edge in edges}
+    if conditions == {None} and not any(edge.targets for edge in edges):
+        return ""
     if "" in conditions or (None in conditions and len(targets) == len(rows)):
         return ""
     condition = conditions.pop()
@@ -127,12 +124,19 @@ def title_of(component: Component, report: Report) -> str:
     """Say in one line what a loop is: its weight, its code, its input and where it holds."""
     rule = component.accepted_by
     word = ACCEPTED[rule.kind] if rule else component.severity
-    where = describe_where(component, report)
-    return f"{word}[{component.code}] {component.input}: {where}"
+    what = describe_where(component, report)
+    if component.code == IMPORT_CYCLE:
+        what = f"{count(len(component.packages), words_of(component).noun)} {what}".strip()
+    return f"{word}[{component.code}] {component.input}: {what}"
 
 
 def describe_arrow(arrow: Arrow) -> str:
-    """Say in few words what kind of edge it is: ``lock [s3] on linux_x86_64``."""
+    """Say in few words what kind of edge it is: ``lock [s3] on linux_x86_64``, or ``lazy``.
+
+    What is imported at import time needs no word where the line itself says so.
+    """
+    if arrow.origin == "static":
+        return ""
     extras = f"[{','.join(arrow.extras)}]" if arrow.extras else ""
     return " ".join(filter(None, (arrow.origin, extras, arrow.where)))
 

@@ -16,6 +16,7 @@ from distcycle.reporters import View
 from distcycle.reporters.escape import printable
 from distcycle.reporters.identity import file_path, fingerprint_of, number_repeats
 from distcycle.reporters.phrases import describe_where
+from distcycle.reporters.words import IMPORT_CYCLE
 
 __all__ = ["render"]
 
@@ -26,12 +27,23 @@ def render(report: Report, view: View) -> str:
     """Show a report as a list of Code Quality issues."""
     findings = [finding for finding in report.findings if finding.accepted_by is None]
     # Of issues with one fingerprint GitLab shows the first only.
-    repeats = number_repeats((f.path, fingerprint_of(f)) for f in findings)
+    repeats = number_repeats((_place(f, view), fingerprint_of(f)) for f in findings)
     issues = []
-    for finding, ((_, fingerprint), time) in zip(findings, repeats, strict=True):
+    for finding, ((place, fingerprint), time) in zip(findings, repeats, strict=True):
         path = printable(file_path(finding.path, view.root))
-        issues.append(_issue(finding, path, f"{path}:{fingerprint}:{time}", report))
+        issues.append(_issue(finding, path, f"{place}:{fingerprint}:{time}", report))
     return json.dumps(issues, indent=2, ensure_ascii=True) + "\n"
+
+
+def _place(finding: Finding, view: View) -> str:
+    """What tells a finding from the same of another input.
+
+    A loop of modules is shown in whichever file its shortest way round begins; that file may become
+    another one while the loop stays.
+    """
+    if finding.code == IMPORT_CYCLE:
+        return "modules"
+    return printable(file_path(finding.path, view.root))
 
 
 def _issue(finding: Finding, path: str, fingerprint: str, report: Report) -> dict[str, Any]:

@@ -69,6 +69,17 @@ def file_uri(path: str, root: str) -> str:
 
 
 def component_of(finding: Finding, report: Report) -> Component | None:
-    """Find the loop that a finding is about; two inputs can have loops of one id."""
+    """Find the loop that a finding is about; two inputs can have loops of one id.
+
+    A finding on packages names its input. One on modules names a file, which two inputs can have
+    too: findings and loops then stand in one order.
+    """
     same = [c for c in report.components if c.id == finding.component]
-    return next((c for c in same if c.input == finding.path), same[0] if same else None)
+    if len(same) < 2:
+        return same[0] if same else None
+    own = next((c for c in same if c.input == finding.path), None)
+    if own is not None:
+        return own
+    alike = [f for f in report.findings if f.component == finding.component]
+    at = next((at for at, other in enumerate(alike) if other is finding), 0)
+    return same[min(at, len(same) - 1)]

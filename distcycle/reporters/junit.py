@@ -85,6 +85,8 @@ def _suite(suite: _Suite, report: Report, root: str) -> ET.Element:
         cases += _cases(unique, finding, report)
     if suite.is_input:
         cases += [_clean(row.name, report) for row in report.targets if row.name not in found]
+        if not cases:
+            cases.append(_clean(_NO_TARGET, report))
     element = ET.Element("testsuite", name=printable(file_path(suite.path, root)))
     element.set("tests", str(len(cases)))
     for key, child in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

@@ -10,7 +10,7 @@ Source: GitHub Flavored Markdown, sections 4.10 (tables), 6.2 (references), 6.9 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from distcycle.findings import (
@@ -20,10 +20,13 @@ from distcycle.findings import (
     Opened,
     Report,
     Severity,
+    Survey,
     abbreviate_targets,
 )
 from distcycle.reporters import View
 from distcycle.reporters.escape import printable
+from distcycle.reporters.identity import component_of
+from distcycle.reporters.modules import VIEWS, join_counts
 from distcycle.reporters.phrases import (
     ACCEPTED,
     choose_evidence,
@@ -37,6 +40,7 @@ from distcycle.reporters.phrases import (
     list_names,
     verdict_of,
 )
+from distcycle.reporters.words import IMPORT_CYCLE, words_of, words_of_report
 
 __all__ = ["render"]
 
@@ -45,7 +49,10 @@ _LONGEST = 400
 _EVIDENCE_SHOWN = 8
 _LEFT_OUT = "\n{} more left out"
 # No number that would begin a list, and no address that would become a link.
-_PLAIN = re.compile(r"(?!\d+\.\Z)(?!www\.)[a-z0-9][a-z0-9.-]*[,.;:]?|->|", re.IGNORECASE | re.ASCII)
+_PLAIN = re.compile(
+    r"(?!\d+\.\Z)(?!www\.)[a-z0-9][a-z0-9.-]*[,.;:]?|\d{1,3}(,\d{3})+|->|",
+    re.IGNORECASE | re.ASCII,
+)
 # An underscore between letters or digits means nothing, and targets are full of them.
 _MARKS = re.compile(
     r"[^a-z0-9_ .,;/=()'\"-]|(?<![a-z0-9])_|_(?![a-z0-9])|(?<=www)\.", re.IGNORECASE | re.ASCII
@@ -96,8 +103,12 @@ class _Section:
 def _sections(report: Report) -> Iterator[_Section]:
     if report.changes:
         yield _Section(opening=("**Changes**", ""), items=tuple(map(_change, report.changes)))
+    for survey in report.surveys:
+        yield _survey(survey)
     if report.components:
-        yield _table(report)
+        by_target = [c for c in report.components if c.code != IMPORT_CYCLE]
+        if by_target and report.targets:
+            yield _table(by_target, report)
         for component in report.components:
             yield _details(_loop_title(component), tuple(_loop_lines(component, report)))
     others = [finding for finding in report.findings if finding.component is None]
@@ -137,14 +148,14 @@ def _prose(text: str) -> str:
 # Loops -------------------------------------------------------------------------------------------
 
 
-def _table(report: Report) -> _Section:
+def _table(components: Sequence[Component], report: Report) -> _Section:
     """Loops against platforms, with the Pythons on which each exists."""
     platforms = list(dict.fromkeys(row.platform for row in report.targets))
     header = " | ".join(["loop", *map(_code, platforms)])
     rows = [
         f"| {_code(_members(component))} | "
         f"{' | '.join(_pythons(component, platform, report) for platform in platforms)} |"
-        for component in report.components
+        for component in components
     ]
     opening = (f"| {header} |", f"|{'---|' * (len(platforms) + 1)}")
     return _Section(opening=opening, items=tuple(rows))
@@ -178,15 +189,17 @@ def _loop_title(component: Component) -> str:
 def _loop_lines(component: Component, report: Report) -> Iterator[str]:
     if len(component.packages) > 2:
         names = [package.name for package in component.packages]
-        yield f"- {len(names)} packages require each other: {_prose(list_names(names, 40))}"
-    yield f"- {_where(component, report)}"
+        words = words_of(component)
+        many = f"{count(len(names), words.noun)} {words.verbs} each other"
+        yield f"- {many}: {_prose(list_names(names, 40))}"
+    where = _where(component, report)
+    if where:
+        yield f"- {where}"
     yield from (f"- {_prose(line)}" for line in component.requested_by)
     for hop in hops_of(component):
-        place = f"{hop.edge.path}:{hop.edge.line}" if hop.edge.line else hop.edge.path
-        yield (
-            f"- {_prose(hop.source)} requires {_code(hop.edge.requirement)} "
-            f"({_prose(hop.evidence)}) at {_code(place)}"
-        )
+        by = f" ({_prose(hop.evidence)})" if component.code != IMPORT_CYCLE else ""
+        said = f"{_prose(f'{hop.source} {hop.what}')} {_code(hop.text)}"
+        yield f"- {said}{by} at {_code(hop.place)}"
     if len(component.cycles) > 1 or component.capped:
         least = "at least " if component.capped else ""
         yield f"- and {least}{count(max(len(component.cycles) - 1, 1), 'more loop')}"
@@ -196,9 +209,36 @@ def _loop_lines(component: Component, report: Report) -> Iterator[str]:
     shown, rest = choose_evidence(component, _EVIDENCE_SHOWN)
     yield from (f"- {_prose(describe_evidence(each))}" for each in shown)
     yield from ([f"- {_prose(rest)}"] if rest else ())
+    if component.code == IMPORT_CYCLE:
+        yield from _details_of(component, report)
     for finding in report.findings:
         if finding.component == component.id and finding.accepted_by:
             yield f"- {_prose(describe_rule(finding.accepted_by))}"
+
+
+def _details_of(component: Component, report: Report) -> Iterator[str]:
+    """What the finding says of a loop of modules: who fails, and what opens it."""
+    finding = next((f for f in report.findings if component_of(f, report) is component), None)
+    yield from (f"- {_prose(line)}" for line in (finding.details if finding else ()))
+
+
+def _survey(survey: Survey) -> _Section:
+    """What was read, and the loops in each view."""
+    modules = count(sum(survey.modules.values()), "module")
+    imports = count(sum(survey.imports.values()), "import")
+    opening = (
+        f"{_prose(survey.name)}: {modules} ({_prose(join_counts(survey.modules))}), "
+        f"{imports} ({_prose(join_counts(survey.imports))})",
+        "",
+        "| imports | pairs | loops | modules in loops | largest |",
+        "|---|---:|---:|---:|---:|",
+    )
+    items = tuple(
+        f"| {_prose(VIEWS.get(view.name, view.name))} | {view.pairs} | {len(view.loops)} | "
+        f"{sum(view.loops)} | {max(view.loops, default=0)} |"
+        for view in survey.views
+    )
+    return _Section(opening=opening, items=items)
 
 
 # The rest ----------------------------------------------------------------------------------------
@@ -230,7 +270,9 @@ def _change(change: Change) -> str:
 
 def _where(thing: Component | Finding, report: Report) -> str:
     word, _, condition = describe_where(thing, report).partition(" ")
-    return f"where {_code(condition)}" if word == "where" else _prose(f"{word} {condition}".strip())
+    if word == "where":
+        return f"where {_code(condition)}"
+    return _prose(f"{word} {condition}".strip()) if word else ""
 
 
 def _opened(opened: Opened) -> str:
@@ -243,5 +285,6 @@ def _opened(opened: Opened) -> str:
 def _foot(report: Report) -> str:
     summary = report.summary
     inputs = _code(list_names([entry.path for entry in report.inputs], 4))
-    text = f"{summary.judged} of {summary.packages} packages judged in {inputs}"
+    noun = words_of_report(report).noun
+    text = f"{summary.judged} of {count(summary.packages, noun)} judged in {inputs}"
     return f"{text}, by {_code(report.command)}" if report.command else text

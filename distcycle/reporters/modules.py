@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from distcycle.findings import Component, Cycle, Survey
-from distcycle.reporters.phrases import count, list_names
+from distcycle.reporters.phrases import count, list_names, shorten_statement
 from distcycle.sightings import ImportView
 
-__all__ = ["IMPORT_CYCLE", "describe_hops", "describe_survey", "title_modules"]
+__all__ = ["VIEWS", "describe_hops", "describe_survey", "join_counts", "title_modules"]
 
-IMPORT_CYCLE = "import-cycle"
-
-_VIEWS: Mapping[str, str] = {
+VIEWS: Mapping[str, str] = {
     "names": "names taken at import time",
     "executed": "all that runs at import time",
     "all": "all, in functions and for type checkers too",
 }
+"""What each view counts."""
+
 _UNREAD_SHOWN = 5
 
 Line = tuple[int, str]
@@ -31,13 +31,13 @@ def describe_survey(survey: Survey, *, whole: bool) -> Iterator[Line]:
         whole: Whether to list everything.
     """
     total = sum(survey.imports.values())
-    kinds = _join_counts(survey.modules)
+    kinds = join_counts(survey.modules)
     yield 0, f"{survey.name}: {count(sum(survey.modules.values()), 'module')} ({kinds})"
     for place in survey.read_from:
         yield 2, f"read from {place}"
-    yield 0, f"{total:,} import{'' if total == 1 else 's'}: {_join_counts(survey.imports)}"
+    yield 0, f"{total:,} import{'' if total == 1 else 's'}: {join_counts(survey.imports)}"
     if survey.modifiers:
-        yield 2, f"of these {_join_counts(survey.modifiers)}"
+        yield 2, f"of these {join_counts(survey.modifiers)}"
     shown = survey.unread if whole else survey.unread[:_UNREAD_SHOWN]
     for line in shown:
         yield 0, f"not read: {line}"
@@ -51,18 +51,19 @@ def describe_survey(survey: Survey, *, whole: bool) -> Iterator[Line]:
     yield from _table(survey.views)
 
 
-def _join_counts(counts: Mapping[str, int]) -> str:
+def join_counts(counts: Mapping[str, int]) -> str:
+    """Say how many there are of each kind, of which there are most first."""
     most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{number:,} {kind}" for kind, number in most_first)
 
 
 def _table(views: Sequence[ImportView]) -> Iterator[Line]:
-    width = max(map(len, _VIEWS.values()))
+    width = max(map(len, VIEWS.values()))
     yield 0, f"{'':<{width}}  loops  modules  largest"
     for view in views:
         largest = max(view.loops, default=0)
         numbers = f"{len(view.loops):>5}  {sum(view.loops):>7,}  {largest:>7,}"
-        yield 0, f"{_VIEWS.get(view.name, view.name):<{width}}  {numbers}"
+        yield 0, f"{VIEWS.get(view.name, view.name):<{width}}  {numbers}"
 
 
 def describe_hops(component: Component, cycle: Cycle) -> Iterator[Line]:
@@ -75,14 +76,7 @@ def describe_hops(component: Component, cycle: Cycle) -> Iterator[Line]:
     for hop in cycle.hops:
         first = component.edges[hop[0]]
         more = f" and {len(hop) - 1} more" if len(hop) > 1 else ""
-        yield 4, f"{first.path}:{first.line}  {_shorten(first.requirement)}{more}"
-
-
-def _shorten(statement: str) -> str:
-    """An import without most of its names."""
-    start, word, names = statement.partition(" import ")
-    each = names.split(", ")
-    return statement if len(each) <= 3 else f"{start}{word}{', '.join(each[:2])}, ..."
+        yield 4, f"{first.path}:{first.line}  {shorten_statement(first.requirement)}{more}"
 
 
 def title_modules(component: Component, most: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from distcycle.findings import (
@@ -17,6 +17,7 @@ from distcycle.findings import (
     describe_condition,
     list_names,
 )
+from distcycle.reporters.words import IMPORT_CYCLE
 
 __all__ = [
     "ACCEPTED",
@@ -32,6 +33,7 @@ __all__ = [
     "hops_of",
     "list_names",
     "name_witness",
+    "shorten_statement",
     "verdict_of",
 ]
 
@@ -94,25 +96,44 @@ def first_loop(component: Component) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One requirement of a loop: its edge, who requires, at which version, and who says so."""
+    """One requirement or import of a loop.
+
+    Attributes:
+        edge: Its edge.
+        source: Who requires, with the version, or the module that imports.
+        what: What is said of what it requires or imports, before :attr:`text`.
+        text: The requirement as declared, or the import statement.
+        evidence: Who says so, or at which place it stands.
+    """
 
     edge: Edge
     source: str
+    what: str
+    text: str
     evidence: str
 
     def __str__(self) -> str:
-        return f"{self.source} requires {self.edge.requirement} ({self.evidence})"
+        return f"{self.source} {self.what} {self.text} ({self.evidence})"
+
+    @property
+    def place(self) -> str:
+        """The file and line in which it stands."""
+        return f"{self.edge.path}:{self.edge.line}" if self.edge.line else self.edge.path
 
 
 def hops_of(component: Component | None) -> Iterator[Hop]:
     """The hops of the shortest loop; none where there is no component.
 
-    Wheels that declare the same requirement are one hop's evidence; the first is named.
+    Wheels that declare the same requirement are one hop's evidence; the first is named. Of several
+    imports of one module the first is named too: it closes the loop alone.
     """
     if component is None or not component.cycles:
         return
     versions = {package.name: package.version for package in component.packages}
     for hop in component.cycles[0].hops:
+        if component.code == IMPORT_CYCLE:
+            yield _import(component, hop)
+            continue
         seen: set[tuple[str, str]] = set()
         for edge in (component.edges[at] for at in hop):
             if (edge.source, edge.requirement) in seen:
@@ -120,7 +141,23 @@ def hops_of(component: Component | None) -> Iterator[Hop]:
             seen.add((edge.source, edge.requirement))
             version = versions.get(edge.source.partition("[")[0])
             source = f"{edge.source} {version}" if version else edge.source
-            yield Hop(edge, source, edge.wheel or name_witness(edge))
+            evidence = edge.wheel or name_witness(edge)
+            yield Hop(edge, source, "requires", edge.requirement, evidence)
+
+
+def _import(component: Component, hop: Sequence[int]) -> Hop:
+    edge = component.edges[hop[0]]
+    place = f"{edge.path}:{edge.line}" if edge.line else edge.path
+    more = f", and {count(len(hop) - 1, 'more import')}" if len(hop) > 1 else ""
+    text = shorten_statement(edge.requirement)
+    return Hop(edge, edge.source, f"imports {edge.target}:", text, f"{place}{more}")
+
+
+def shorten_statement(statement: str) -> str:
+    """An import without most of the names that it takes."""
+    start, word, names = statement.partition(" import ")
+    each = names.split(", ")
+    return statement if len(each) <= 3 else f"{start}{word}{', '.join(each[:2])}, ..."
 
 
 _WITNESSES = {

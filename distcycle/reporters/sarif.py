@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from distcycle.codes import OF_MODULES
 from distcycle.findings import CODES, Code, Finding, Report, Rule, Severity
 from distcycle.reporters import View
 from distcycle.reporters.escape import printable
@@ -23,6 +24,7 @@ from distcycle.reporters.identity import (
     number_repeats,
 )
 from distcycle.reporters.phrases import describe_where, hops_of, verdict_of
+from distcycle.reporters.words import words_of
 from distcycle.version import __version__
 
 __all__ = ["render"]
@@ -31,6 +33,7 @@ _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _LEVELS = {Severity.DENY: "error", Severity.WARN: "warning", Severity.ALLOW: "note"}
+_OF_IMPORTS = OF_MODULES | {"undeclared-import"}
 _INDICES = {name: index for index, name in enumerate(CODES)}
 
 
@@ -62,7 +65,7 @@ def _rule(code: Code) -> dict[str, Any]:
             "markdown": "\n\n".join(code.explain()),
         },
         "defaultConfiguration": {"level": _LEVELS[code.severity]},
-        "properties": {"tags": ["dependencies"]},
+        "properties": {"tags": ["imports" if code.name in _OF_IMPORTS else "dependencies"]},
     }
 
 
@@ -131,7 +134,8 @@ def _suppression(rule: Rule, root: str) -> dict[str, Any]:
 
 def _finding_location(finding: Finding, root: str) -> dict[str, Any]:
     location = _location(finding.path, finding.line, root)
-    names = [{"name": printable(name), "kind": "package"} for name in finding.packages]
+    kind = words_of(finding).noun
+    names = [{"name": printable(name), "kind": kind} for name in finding.packages]
     return location | ({"logicalLocations": names} if names else {})
 
 

@@ -17,6 +17,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from distcycle.errors import InputError
 from distcycle.findings import CODES, Component, Cycle, Report
 from distcycle.reporters.json_report import SCHEMA
+from distcycle.reporters.words import IMPORT_CYCLE
 
 __all__ = ["parse_report"]
 
@@ -100,7 +101,7 @@ def _parse_value(kind: Any, value: object, key: str) -> Any:
     if origin is tuple:
         return _parse_array(get_args(kind), value, key)
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        return _parse_texts(value, key)
+        return _parse_mapping(get_args(kind)[1], value, key)
     choices = get_args(kind)
     if choices:  # a type or None
         return None if value is None else _parse_value(choices[0], value, key)
@@ -150,10 +151,10 @@ def _parse_array(kinds: tuple[Any, ...], value: object, key: str) -> tuple[Any, 
     )
 
 
-def _parse_texts(value: object, key: str) -> dict[str, str]:
+def _parse_mapping(kind: Any, value: object, key: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _Wrong(key, f"expected an object, found {_kind(value)}")
-    return {name: _parse_value(str, text, _join(key, name)) for name, text in value.items()}
+    return {name: _parse_value(kind, item, _join(key, name)) for name, item in value.items()}
 
 
 def _parse_choice(kind: type[Enum], value: object, key: str) -> Enum:
@@ -178,8 +179,6 @@ def _check(report: Report) -> None:
         for target in getattr(thing, "targets", ()):
             if target not in names:
                 raise _Wrong(f"{key}.targets", f"{target!r:.80} is none of the report's targets")
-        if getattr(thing, "line", None) == 0:
-            raise _Wrong(f"{key}.line", "expected no less than 1, found 0")
         code = getattr(thing, "code", None)
         known = _LOOPS if isinstance(thing, Component) else CODES
         if code is not None and code not in known:
@@ -187,8 +186,9 @@ def _check(report: Report) -> None:
         rule = getattr(thing, "accepted_by", None)
         if rule is not None and rule.kind not in _RULES:
             raise _Wrong(f"{key}.accepted_by.kind", f"{rule.kind!r:.80} is no kind of rule")
+    _check_lines(report)
     for index, component in enumerate(report.components):
-        if not report.targets:
+        if not report.targets and component.code != IMPORT_CYCLE:
             raise _Wrong("targets", "expected at least one, as there are loops")
         _check_hops(component, f"components[{index}]")
     for index, opened in enumerate(report.opened):
@@ -196,7 +196,8 @@ def _check(report: Report) -> None:
             raise _Wrong(f"opened[{index}].reasons", "expected one for each cut")
 
 
-_LOOPS = ("wheel-cycle", "extra-cycle")
+_LOOPS = ("wheel-cycle", "extra-cycle", IMPORT_CYCLE)
+_LINES = ("line", "bound_line", "back_line")
 _RULES = ("waive", "group", "baseline")
 
 
@@ -208,6 +209,27 @@ def _parts(report: Report) -> Iterator[tuple[str, Any]]:
             yield from ((f"{key}.{name}[{j}]", v) for j, v in enumerate(getattr(component, name)))
     for name in ("findings", "opened", "changes"):
         yield from ((f"{name}[{i}]", v) for i, v in enumerate(getattr(report, name)))
+
+
+def _check_lines(report: Report) -> None:
+    for name in ("components", "findings", "surveys"):
+        for key, line in _lines(getattr(report, name), name):
+            if line == 0:
+                raise _Wrong(key, "expected no less than 1, found 0")
+
+
+def _lines(thing: Any, key: str) -> Iterator[tuple[str, int]]:
+    """Every line that a record or one within it names."""
+    if isinstance(thing, tuple):
+        for at, item in enumerate(thing):
+            yield from _lines(item, f"{key}[{at}]")
+    elif is_dataclass(thing):
+        for each in fields(thing):
+            value = getattr(thing, each.name)
+            if each.name in _LINES and value is not None:
+                yield f"{key}.{each.name}", value
+            else:
+                yield from _lines(value, f"{key}.{each.name}")
 
 
 def _check_hops(component: Component, key: str) -> None:

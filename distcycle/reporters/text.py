@@ -25,12 +25,7 @@ from distcycle.findings import (
 from distcycle.remedies import Remedy
 from distcycle.reporters import View
 from distcycle.reporters.escape import printable
-from distcycle.reporters.modules import (
-    IMPORT_CYCLE,
-    describe_hops,
-    describe_survey,
-    title_modules,
-)
+from distcycle.reporters.modules import describe_hops, describe_survey, title_modules
 from distcycle.reporters.phrases import (
     ACCEPTED,
     choose_evidence,
@@ -42,6 +37,7 @@ from distcycle.reporters.phrases import (
     name_witness,
     verdict_of,
 )
+from distcycle.reporters.words import IMPORT_CYCLE, MODULES, words_of_report
 
 if TYPE_CHECKING:
     # Only what resolves loads the resolver.
@@ -281,8 +277,11 @@ class _Page:
                 yield from self._wrap(line, indent) or [""]
 
     def _head(self) -> Iterator[str]:
-        if self.report.surveys and not self.report.targets:
+        if words_of_report(self.report) is MODULES:
             yield from self._surveys()
+            if self.report.targets:
+                yield from self._wrap(f"judged on {', '.join(_platforms(self.report.targets))}")
+            yield from self._notes()
             return
         for entry in self.report.inputs:
             yield from self._wrap(f"{entry.path}: {count(entry.packages, 'package')}")
@@ -292,6 +291,9 @@ class _Page:
             yield from self._wrap(f"judged on every environment{named}")
         else:
             yield from self._wrap(f"judged on {named}")
+        yield from self._notes()
+
+    def _notes(self) -> Iterator[str]:
         for note in self.report.notes:
             yield from self._wrap(f"note: {note}")
 
@@ -493,7 +495,7 @@ class _Page:
     def _foot(self) -> Iterator[str]:
         summary = self.report.summary
         style = "1;31" if summary.deny else "1;32"
-        if self.report.surveys and not self.report.targets:
+        if words_of_report(self.report) is MODULES:
             yield self._paint(verdict_of(self.report), style)
             return
         judged = f"{summary.judged} of {summary.packages} packages judged"

@@ -128,6 +128,16 @@ def test_rules_in_one_array_have_lines_too() -> None:
 # What is wrong -----------------------------------------------------------------------------------
 
 
+def test_waivers_of_modules_name_them_as_they_are_imported() -> None:
+    names = ["torch._inductor.*", "torch._*", "_pytest.*", "torch.__config__", "Cython.*"]
+    text = f"version = 1\n[[waive]]\ncode = 'import-cycle'\npackages = {names}\nreason = 'r'\n"
+    (waiver,) = parse_policy(text, path="p.toml").waivers
+    assert waiver.packages == tuple(names)
+    text = text.replace("import-cycle", "wheel-cycle")
+    (waiver,) = parse_policy(text, path="p.toml").waivers
+    assert waiver.packages[:2] == ("torch-inductor-*", "torch-*")
+
+
 def test_all_problems_in_file_order() -> None:
     text = """\
 version = 3
@@ -154,10 +164,10 @@ offline = 1
         "p.toml:5: waive[0].reason: expected a reason, in words, found nothing",
         "p.toml:6: waive[0].code: expected a code (see 'distcycle codes'), found 'wheel-cycl'; "
         "did you mean 'wheel-cycle'?",
-        "p.toml:7: waive[0].packages[0]: expected a project's name, or a pattern with * and ?, "
-        "without extras and versions, found 'a[b]'",
-        "p.toml:7: waive[0].packages[1]: expected a project's name, or a pattern with * and ?, "
-        "without extras and versions, found 3",
+        "p.toml:7: waive[0].packages[0]: expected a project's or module's name, or a pattern "
+        "with * and ?, without extras and versions, found 'a[b]'",
+        "p.toml:7: waive[0].packages[1]: expected a project's or module's name, or a pattern "
+        "with * and ?, without extras and versions, found 3",
         "p.toml:11: cut[0].versions: expected version specifiers such as '>=2,<3', found '2'; "
         "did you mean '==2.*'?",
         "p.toml:13: cut[0].platform: unknown key; did you mean 'platforms'?",

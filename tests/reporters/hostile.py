@@ -28,8 +28,17 @@ from distcycle.findings import (
     TargetRow,
     Variant,
 )
+from distcycle.sightings import (
+    EntryFailure,
+    ImportFix,
+    ImportView,
+    LoopDetail,
+    MixedImport,
+    Site,
+    Survey,
+)
 
-__all__ = ["EMPTY", "HOSTILE", "NASTY", "many", "unjudged"]
+__all__ = ["EMPTY", "HOSTILE", "HOSTILE_MODULES", "NASTY", "many", "unjudged"]
 
 NASTY = (
     "\x00\x07\x1b[31m\r\n::error::x\n##[error]y\n%0A%25 a|b \\| `c` ``d ]]> --> &amp; &#60; "
@@ -163,6 +172,113 @@ HOSTILE = Report(
     ),
     notes=(_nasty("note"),),
     command=_nasty("distcycle audit"),
+)
+
+
+def _import(source: str, target: str, line: int, origin: str) -> Edge:
+    return replace(
+        _edge(source, target, line, None),
+        requirement=_nasty("from a import b, c, d, e"),
+        origin=origin,
+        targets=(),
+        condition=None,
+    )
+
+
+_SITE = Site(
+    module=_nasty("a"),
+    path=_PATH,
+    line=3,
+    text=_nasty("import b"),
+    kind="static",
+    modifiers=("guarded",),
+    scope=_nasty("A.f"),
+    condition=_nasty("if"),
+)
+_MODULES = replace(
+    _component("import-cycle:x", None, None),
+    code="import-cycle",
+    targets=(),
+    variants=(),
+    packages=tuple(Member(name=_nasty(name), version=None) for name in ("a", "b")),
+    edges=(
+        _import("a", "b", 3, "static"),
+        _import("a", "b", 4, "lazy"),
+        _import("b", "a", 5, "static"),
+    ),
+    cycles=(Cycle(packages=(_nasty("a"), _nasty("b")), hops=((0,), (2,)), targets=()),),
+)
+_DETAIL = LoopDetail(
+    component="import-cycle:x",
+    static=2,
+    lazy=1,
+    type_checking=0,
+    names=2,
+    mixed=(
+        MixedImport(
+            source=_nasty("a"),
+            target=_nasty("b"),
+            static=(_SITE,),
+            lazy=(_SITE,),
+            back=_SITE,
+            early=(_nasty("x:1"),),
+            late=(_nasty("y:9"),),
+        ),
+        MixedImport(source="a", target="b", static=(), lazy=()),
+    ),
+    fixes=(ImportFix(kind=_nasty("lazy"), site=_SITE, target=_nasty("b"), text=_nasty("do")),),
+)
+HOSTILE_MODULES = replace(
+    HOSTILE,
+    inputs=(Input(path=_PATH, kind="modules", packages=2),),
+    targets=(),
+    summary=Summary(packages=2, judged=2, edges=2, components=2, deny=2, warn=1, accepted=1),
+    components=(
+        _MODULES,
+        replace(_MODULES, id=_nasty("import-cycle:y"), accepted_by=_RULES[0], breakers=()),
+    ),
+    findings=tuple(
+        _finding(code, severity, rule, component=identity, targets=(), condition=None)
+        for code, severity, rule, identity in (
+            ("import-cycle", Severity.DENY, None, "import-cycle:x"),
+            ("import-cycle", Severity.DENY, _RULES[0], _nasty("import-cycle:y")),
+            ("unreadable-module", Severity.WARN, None, None),
+            ("unreadable-module", Severity.DENY, None, None),
+        )
+    ),
+    surveys=(
+        Survey(
+            name=_nasty("farm 1.0"),
+            read_from=(_PATH,),
+            modules={"python": 2, _nasty("kind"): 1},
+            imports={"static": 3, _nasty("kind"): 1},
+            modifiers={_nasty("modifier"): 1},
+            unread=tuple(_nasty(f"unread {at}") for at in range(7)),
+            views=(
+                ImportView(name="names", pairs=0, loops=()),
+                ImportView(name=_nasty("view"), pairs=2, loops=(2,)),
+            ),
+            loops=(_DETAIL,),
+            failing=(
+                EntryFailure(
+                    entry=_nasty("a"),
+                    site=_SITE,
+                    symbol=_nasty("x"),
+                    partial=_nasty("b"),
+                    bound_line=7,
+                    back_line=1,
+                    chain=tuple(_nasty(f"m{at}") for at in range(12)),
+                ),
+                EntryFailure(entry="b", site=_SITE, symbol="x", partial=_nasty("b")),
+            ),
+            entries=2,
+            blind_to=(_nasty("blind"),),
+        ),
+    ),
+    opened=(),
+    changes=(),
+    unknown=(),
+    near_misses=(),
 )
 
 _ROWS = tuple(

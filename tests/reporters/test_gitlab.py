@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hostile import EMPTY, HOSTILE, many, unjudged
+from hostile import EMPTY, HOSTILE, HOSTILE_MODULES, many, unjudged
 
 from distcycle.api import render
 from distcycle.findings import Finding, Report, Severity
@@ -26,7 +26,9 @@ FINDING = Finding(
 
 
 @pytest.mark.parametrize(
-    "report", [EMPTY, HOSTILE, unjudged(), many()], ids=["empty", "hostile", "unjudged", "1000"]
+    "report",
+    [EMPTY, HOSTILE, HOSTILE_MODULES, unjudged(), many()],
+    ids=["empty", "hostile", "modules", "unjudged", "1000"],
 )
 def test_valid(report: Report) -> None:
     issues = json.loads(render(report, "gitlab"))

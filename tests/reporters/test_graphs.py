@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import lxml.etree
 import pytest
-from hostile import EMPTY, HOSTILE, NASTY
+from hostile import EMPTY, HOSTILE, HOSTILE_MODULES, NASTY
 from hypothesis import given
 from hypothesis import strategies as st
 from sample_reports import airflow, sphinx, torch
@@ -43,9 +43,10 @@ _MERMAID = re.compile(
     r"%% [\w ,]+|flowchart LR|"
     rf"  subgraph c\d+\[{_LABEL}\]|"
     rf"    (?P<node>c\d+n\d+)\[{_LABEL}\]|"
-    rf"    (?P<source>c\d+n\d+) (?P<line>-->|-\.->)\|{_LABEL}\| (?P<target>c\d+n\d+)|"
+    rf"    (?P<source>c\d+n\d+) (?P<line>-->|==>|-\.->)(?:\|{_LABEL}\|)? (?P<target>c\d+n\d+)|"
     r"  end|"
-    r"  linkStyle (?P<dashed>[\d,]+) stroke-dasharray:8 4"
+    r"  linkStyle (?P<dashed>[\d,]+) stroke-dasharray:8 4|"
+    r"  linkStyle (?P<dotted>[\d,]+) stroke-dasharray:2 4"
 )
 _ROWS = tuple(
     TargetRow(name=f"{python}-{platform}", platform=platform, python=python, environment={})
@@ -146,7 +147,9 @@ def mermaid_lines(of: Report) -> list[re.Match[str]]:
 
 
 @pytest.mark.parametrize("lines", [dot_lines, mermaid_lines])
-@pytest.mark.parametrize("sample", [torch, sphinx, airflow, lambda: HOSTILE, lambda: EMPTY])
+@pytest.mark.parametrize(
+    "sample", [torch, sphinx, airflow, lambda: HOSTILE, lambda: HOSTILE_MODULES, lambda: EMPTY]
+)
 def test_every_package_and_arrow_is_drawn_once(lines: object, sample: object) -> None:
     of: Report = sample()  # type: ignore[operator]
     matches = lines(of)  # type: ignore[operator]

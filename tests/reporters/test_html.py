@@ -22,7 +22,7 @@ from pathlib import Path
 import lxml.html
 import pytest
 from corpus import CORPUS
-from hostile import EMPTY, HOSTILE, NASTY, many, unjudged
+from hostile import EMPTY, HOSTILE, HOSTILE_MODULES, NASTY, many, unjudged
 from hypothesis import given
 from hypothesis import strategies as st
 from sample_reports import ROOT, airflow, sphinx, torch
@@ -49,6 +49,7 @@ SAMPLES: dict[str, Callable[[], Report]] = {
     "airflow": airflow,
     "sphinx": sphinx,
     "hostile": lambda: HOSTILE,
+    "modules": lambda: HOSTILE_MODULES,
     "empty": lambda: EMPTY,
     "unjudged": unjudged,
     "many": lambda: many(200),
@@ -208,7 +209,8 @@ def test_sets_of_targets_are_those_of_the_report(page: Page) -> None:
     for component, section in zip(
         report.components, document.xpath("//section[@class='loop']"), strict=True
     ):
-        held = {names[place] for place in sets[int(section.get("data-on"))]}
+        on = section.get("data-on")
+        held = set() if on is None else {names[place] for place in sets[int(on)]}
         assert held == set(component.targets)
 
 

@@ -5,6 +5,7 @@ Needs Chromium and its driver, such as Debian's packages ``chromium`` and ``chro
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,8 @@ from typing import Any
 
 import pytest
 from corpus import CORPUS
-from hostile import EMPTY, HOSTILE, NASTY, many
+from hostile import EMPTY, HOSTILE, HOSTILE_MODULES, NASTY, many
+from module_reports import report_of, ring_of
 from sample_reports import airflow, sphinx, torch
 
 from distcycle.api import audit, read, render
@@ -116,7 +118,9 @@ def focused(browser: Any) -> str:
     return label
 
 
-@pytest.mark.parametrize("report", [airflow, lambda: EMPTY, lambda: many(300)])
+@pytest.mark.parametrize(
+    "report", [airflow, lambda: EMPTY, lambda: many(300), lambda: HOSTILE_MODULES]
+)
 def test_no_complaints(show: Open, report: Callable[[], Report]) -> None:
     browser = show(report())
     assert text_of(browser, "h1")
@@ -208,6 +212,79 @@ def test_pointing_at_an_arrow_tells_of_it_and_a_click_keeps_it(show: Open) -> No
     actions.move_to_element(browser.find_element("css selector", "h1")).perform()
     assert count(browser, "svg.dim .lit") == 3
     assert browser.current_url.endswith(".html")
+
+
+def test_loop_of_modules_tells_its_imports_and_is_searched(show: Open, tmp_path: Path) -> None:
+    browser = show(report_of(tmp_path / "src"))
+    assert shown(browser, "#target, .heat") == 0
+    node = browser.find_element("css selector", ".node[data-name='farm.egg']")
+    webdriver.ActionChains(browser).move_to_element(node).perform()
+    panel = text_of(browser, ".panel")
+    assert "imports farm.barn type-checking from farm.barn import Barn" in panel
+    assert "lazy from farm import hen" in panel
+    assert panel.endswith("Imported by farm.barn, farm.hen.")
+    browser.find_element("css selector", "#search").send_keys("barn")
+    assert count(browser, ".node.found") == 1
+
+
+_LOOKS = """
+const looks = {};
+for (const arrow of document.querySelectorAll('svg.key')) {
+  const style = getComputedStyle(arrow.querySelector('path'));
+  looks[arrow.parentElement.textContent.trim()] =
+    [style.stroke, style.strokeDasharray, parseFloat(style.strokeWidth)];
+}
+return [getComputedStyle(document.documentElement).backgroundColor, looks];
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_classes_of_imports_are_told_apart_without_colours_too(
+    scheme: str, show: Open, browser: Any, tmp_path: Path
+) -> None:
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        show(report_of(tmp_path / "src"))
+        page, looks = browser.execute_script(_LOOKS)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert set(looks) == {
+        "at import time",
+        "in functions only",
+        "for type checkers only",
+        "without these, no loop is left",
+    }
+    # Dashes or width differ for each; and each stands out from the page (WCAG 2.2, 1.4.11).
+    assert len({(dashes, width) for _, dashes, width in looks.values()}) == 4
+    assert looks["at import time"][1] == "none"
+    for color, _, _ in looks.values():
+        assert contrast(color, page) >= 3
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours, as WCAG 2.2 defines it."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(color: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_loops_of_modules_fit_a_narrow_window(show: Open, browser: Any, tmp_path: Path) -> None:
+    size = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        show(report_of(tmp_path, ring_of(100)))
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        assert count(browser, ".node") == 100
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_skip_link_passes_the_drawing(show: Open) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import lxml.etree
 import pytest
-from hostile import EMPTY, HOSTILE, many, unjudged
+from hostile import EMPTY, HOSTILE, HOSTILE_MODULES, many, unjudged
 from junitparser import Error, Failure, JUnitXml, Skipped
 from reading_back import junit_cases
 
@@ -36,8 +36,8 @@ def cases_of(report: Report) -> dict[tuple[str, str, str], type | None]:
 
 @pytest.mark.parametrize(
     "report",
-    [EMPTY, HOSTILE, unjudged(), many(), replace(EMPTY, inputs=(), targets=())],
-    ids=["empty", "hostile", "unjudged", "1000", "nothing at all"],
+    [EMPTY, HOSTILE, HOSTILE_MODULES, unjudged(), many(), replace(EMPTY, inputs=(), targets=())],
+    ids=["empty", "hostile", "modules", "unjudged", "1000", "nothing at all"],
 )
 def test_valid(report: Report) -> None:
     schema = lxml.etree.XMLSchema(lxml.etree.parse(str(XSD)))

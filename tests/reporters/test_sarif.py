@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hostile import EMPTY, HOSTILE, many, unjudged
+from hostile import EMPTY, HOSTILE, HOSTILE_MODULES, many, unjudged
 
 from distcycle.api import audit, read, render
 from distcycle.findings import CODES, Finding, Report, Rule, Severity
@@ -45,7 +45,9 @@ def results_of(*findings: Finding) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "report", [EMPTY, HOSTILE, unjudged(), many()], ids=["empty", "hostile", "unjudged", "1000"]
+    "report",
+    [EMPTY, HOSTILE, HOSTILE_MODULES, unjudged(), many()],
+    ids=["empty", "hostile", "modules", "unjudged", "1000"],
 )
 def test_valid(report: Report, validator: jsonschema.Draft4Validator) -> None:
     log = json.loads(render(report, "sarif"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile import EMPTY, HOSTILE, many, unjudged
+from hostile import EMPTY, HOSTILE, HOSTILE_MODULES, many, unjudged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,7 +35,9 @@ def error_of(document: object) -> InputError:
 
 
 @pytest.mark.parametrize(
-    "report", [EMPTY, HOSTILE, unjudged(), many()], ids=["empty", "hostile", "unjudged", "1000"]
+    "report",
+    [EMPTY, HOSTILE, HOSTILE_MODULES, unjudged(), many()],
+    ids=["empty", "hostile", "modules", "unjudged", "1000"],
 )
 def test_what_was_written_comes_back(report: Report) -> None:
     text = render(report, "json")
@@ -53,9 +55,10 @@ def test_golden_reports_come_back(path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", REPORTERS)
-def test_every_form_is_the_same_from_the_saved_report(form: str) -> None:
-    saved = parse_report(render(HOSTILE, "json"), path="report.json")
-    assert render(saved, form) == render(HOSTILE, form)
+@pytest.mark.parametrize("report", [HOSTILE, HOSTILE_MODULES], ids=["packages", "modules"])
+def test_every_form_is_the_same_from_the_saved_report(form: str, report: Report) -> None:
+    saved = parse_report(render(report, "json"), path="report.json")
+    assert render(saved, form) == render(report, form)
 
 
 @pytest.mark.parametrize(
@@ -93,12 +96,25 @@ def test_every_form_is_the_same_from_the_saved_report(form: str) -> None:
         (("findings", 1, "accepted_by"), "x", "findings[1].accepted_by", "expected an object"),
         (("opened", 0, "cuts"), [], "opened[0].reasons", "expected one for each cut"),
         (("targets",), [], "components[0].targets", "none of"),
+        (("surveys", 0, "imports", "lazy"), "1", "surveys[0].imports.lazy", "an integer"),
+        (
+            ("surveys", 0, "loops", 0, "fixes", 0, "site", "line"),
+            0,
+            "surveys[0].loops[0].fixes[0].site.line",
+            "no less than 1",
+        ),
+        (
+            ("surveys", 0, "failing", 0, "bound_line"),
+            0,
+            "surveys[0].failing[0].bound_line",
+            "no less than 1",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_key(
     place: tuple[Any, ...], value: object, key: str, problem: str
 ) -> None:
-    document = document_of(HOSTILE)
+    document = document_of(HOSTILE_MODULES if place[0] == "surveys" else HOSTILE)
     at: Any = document
     for step in place[:-1]:
         at = at[step]
@@ -139,13 +155,13 @@ _VALUES = st.one_of(
     st.lists(st.one_of(st.integers(), st.text(max_size=3)), max_size=3),
     st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
 )
-_DOCUMENT = document_of(HOSTILE)
+_DOCUMENTS = [document_of(HOSTILE), document_of(HOSTILE_MODULES)]
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_whatever_stands_there_it_is_refused_or_every_form_can_show_it(data: st.DataObject) -> None:
-    document = copy.deepcopy(_DOCUMENT)
+    document = copy.deepcopy(data.draw(st.sampled_from(_DOCUMENTS)))
     at: Any = document
     while True:
         keys = sorted(at) if isinstance(at, dict) else list(range(len(at)))

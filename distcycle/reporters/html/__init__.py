@@ -17,20 +17,10 @@ from distcycle.findings import Report
 from distcycle.reporters import View
 from distcycle.reporters.escape import printable
 from distcycle.reporters.html.page import describe_page
-from distcycle.reporters.phrases import count
+from distcycle.reporters.phrases import count, shorten_statement
 from distcycle.version import __version__
 
 __all__ = ["render"]
-
-
-_SAID = {
-    "wheel": "a wheel",
-    "sdist": "a source distribution",
-    "installed": "an installed distribution",
-    "lock": "the lock",
-    "policy": "the policy",
-    "via": "a '# via' comment",
-}
 
 
 def render(report: Report, _view: View) -> str:
@@ -53,7 +43,7 @@ def render(report: Report, _view: View) -> str:
         page=page,
         report=report,
         count=count,
-        said=_SAID,
+        short=shorten_statement,
         version=__version__,
         policy=_policy(style, script),
         style=style,

@@ -17,7 +17,7 @@ from distcycle.reporters.html.lettering import FONT_SIZE, LINE_HEIGHT, cut, text
 from distcycle.reporters.html.order import find_hub, find_neighbours, order_nodes
 from distcycle.reporters.html.shapes import Curve, Node, Pair, Point
 
-__all__ = ["Drawing", "lay_out"]
+__all__ = ["LONGEST_NAME", "Drawing", "lay_out"]
 
 _MOST_BOXES = 12
 _BOX_GAP = 56.0
@@ -26,7 +26,7 @@ _SMALL_FONT = 11.5
 _RING_STEP = 16.0  # along the circle, from one name to the next
 _HEAD_STEP = 7.0  # along the edge of the package in the middle, from one arrow to the next
 _DOT_RADIUS = 4.0
-_LONGEST_NAME = 46
+LONGEST_NAME = 46  # beside a dot, in columns
 _MARGIN = 16.0
 
 
@@ -47,23 +47,36 @@ class Drawing:
     curves: Mapping[Pair, Curve]
 
 
-def lay_out(labels: Mapping[str, str], pairs: Collection[Pair]) -> Drawing:
-    """Find a place for every package and arrow.
+def lay_out(
+    labels: Mapping[str, str],
+    pairs: Collection[Pair],
+    *,
+    shown: Mapping[str, str] | None = None,
+    ring_by_name: bool = False,
+) -> Drawing:
+    """Find a place for every package or module, and for every arrow.
 
     Args:
-        labels: The packages, each with what stands below its name: its version.
-        pairs: The arrows, from package to package; both ends are in ``labels``.
+        labels: The members, each with what stands below its name: its version.
+        pairs: The arrows, from member to member; both ends are in ``labels``.
+        shown: What is written instead of the name; None for the names.
+        ring_by_name: Whether dots on a circle stand in the order of their names, so that modules of
+            one package stand together, rather than neighbours side by side.
 
     Returns:
         The drawing, with every coordinate positive.
     """
     neighbours = find_neighbours(labels, pairs)
     hub = find_hub(neighbours)
-    around = [name for name in order_nodes(neighbours, hub) if name != hub]
-    if len(labels) <= _MOST_BOXES:
-        nodes = _boxes(around, hub, labels)
+    small = len(labels) <= _MOST_BOXES
+    by_name = ring_by_name and not small
+    order = sorted(neighbours) if by_name else order_nodes(neighbours, hub)
+    around = [name for name in order if name != hub]
+    names = {name: printable((shown or {}).get(name, name)) for name in labels}
+    if small:
+        nodes = _boxes(around, hub, labels, names)
     else:
-        nodes = _ring(around, hub, labels)
+        nodes = _ring(around, hub, labels, names, least=120.0 + min(len(pairs) / 3, 110.0))
     nodes, width, height = _shift(nodes)
     curves = Curves(nodes, hub=hub, center=_center(nodes, around), pairs=frozenset(pairs))
     return Drawing(
@@ -74,9 +87,11 @@ def lay_out(labels: Mapping[str, str], pairs: Collection[Pair]) -> Drawing:
     )
 
 
-def _boxes(around: Sequence[str], hub: str | None, labels: Mapping[str, str]) -> dict[str, Node]:
+def _boxes(
+    around: Sequence[str], hub: str | None, labels: Mapping[str, str], names: Mapping[str, str]
+) -> dict[str, Node]:
     """Boxes on the smallest ellipse on which none touches another."""
-    boxes = {name: _box(name, labels[name]) for name in (*around, *([hub] if hub else []))}
+    boxes = {name: _box(names[name], labels[name]) for name in (*around, *([hub] if hub else []))}
     radius = 60.0
     while True:
         radius *= 1.04
@@ -88,7 +103,7 @@ def _boxes(around: Sequence[str], hub: str | None, labels: Mapping[str, str]) ->
 
 
 def _box(name: str, version: str) -> Node:
-    lines, version = wrap(printable(name)), cut(printable(version), 24)
+    lines, version = wrap(name), cut(printable(version), 24)
     width = max(text_width(line, FONT_SIZE) for line in (*lines, version)) + 26
     height = (len(lines) + bool(version)) * LINE_HEIGHT + 16
     return Node(x=0, y=0, width=max(width, 84), height=height, lines=lines, version=version)
@@ -111,10 +126,17 @@ def _are_apart(boxes: Sequence[Node]) -> bool:
     )
 
 
-def _ring(around: Sequence[str], hub: str | None, labels: Mapping[str, str]) -> dict[str, Node]:
+def _ring(
+    around: Sequence[str],
+    hub: str | None,
+    labels: Mapping[str, str],
+    names: Mapping[str, str],
+    *,
+    least: float,
+) -> dict[str, Node]:
     """Dots on a circle that is wide enough for their names, and for all arrows of the hub."""
     disc = max(56.0, len(around) * _HEAD_STEP / (2 * math.pi)) if hub else 0.0
-    radius = max(len(around) * _RING_STEP / (2 * math.pi), disc + 130, 120.0)
+    radius = max(len(around) * _RING_STEP / (2 * math.pi), disc + 130, least)
     nodes = {}
     for at, name in enumerate(around):
         angle = 2 * math.pi * at / len(around) - math.pi / 2
@@ -125,13 +147,13 @@ def _ring(around: Sequence[str], hub: str | None, labels: Mapping[str, str]) -> 
             width=2 * _DOT_RADIUS,
             height=2 * _DOT_RADIUS,
             round=True,
-            lines=(cut(printable(name), _LONGEST_NAME),),
+            lines=(cut(names[name], LONGEST_NAME),),
             version="",
             angle=math.degrees(angle) + (180 if flipped else 0),
             flipped=flipped,
         )
     if hub is not None:
-        box = _box(hub, labels[hub])
+        box = _box(names[hub], labels[hub])
         size = max(2 * disc, box.width + 24)
         nodes[hub] = replace(box, width=size, height=size, round=True)
     return nodes

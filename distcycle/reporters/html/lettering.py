@@ -6,11 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-__all__ = ["FONT_SIZE", "LINE_HEIGHT", "cut", "text_width", "wrap"]
+__all__ = ["FONT_SIZE", "LINE_HEIGHT", "cut", "cut_middle", "text_width", "wrap"]
 
 FONT_SIZE = 13.0
 LINE_HEIGHT = 17.0
 _ADVANCE = 0.61  # of the font's size, as monospaced fonts have it; the widest of them, to be safe
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _LINE_CELLS = 20
 _MOST_LINES = 3
 
@@ -32,7 +33,19 @@ def cut(text: str, cells: int) -> str:
     text = text[:cells]
     while _cells(text) >= cells:
         text = text[:-1]
-    return text + "\N{HORIZONTAL ELLIPSIS}"
+    return text + _ELLIPSIS
+
+
+def cut_middle(text: str, cells: int) -> str:
+    """Shorten a text as :func:`cut` does, but keep its end: of modules, that tells most."""
+    if len(text) <= cells and _cells(text) <= cells:
+        return text
+    end = ""
+    for character in reversed(text):
+        if _cells(end) + _cells(character) > (cells - 1) // 2:
+            break
+        end = character + end
+    return cut(text, cells - _cells(end)).removesuffix(_ELLIPSIS) + _ELLIPSIS + end
 
 
 def wrap(name: str) -> tuple[str, ...]:

@@ -17,8 +17,10 @@ from distcycle.findings import (
     abbreviate_targets,
     describe_condition,
 )
-from distcycle.reporters.arrows import ORIGINS, Arrow, describe_edges, find_arrows, find_nodes
+from distcycle.reporters.arrows import Arrow, describe_edges, find_arrows, find_nodes
+from distcycle.reporters.excerpts import find_excerpt
 from distcycle.reporters.html.layout import Drawing, lay_out
+from distcycle.reporters.html.modules import describe_detail, find_prefix, shorten_names
 from distcycle.reporters.html.parts import (
     ArrowPart,
     Cell,
@@ -30,7 +32,9 @@ from distcycle.reporters.html.parts import (
     Statement,
 )
 from distcycle.reporters.html.shapes import Node
-from distcycle.reporters.html.snippets import write_cuts, write_group
+from distcycle.reporters.html.snippets import write_cuts, write_group, write_waiver
+from distcycle.reporters.identity import component_of
+from distcycle.reporters.origins import ORIGINS, strength_of
 from distcycle.reporters.phrases import (
     ACCEPTED,
     count,
@@ -41,6 +45,7 @@ from distcycle.reporters.phrases import (
     first_loop,
     list_names,
 )
+from distcycle.reporters.words import IMPORT_CYCLE, words_of
 
 __all__ = ["Index", "describe_component", "order_pythons", "weigh"]
 
@@ -48,6 +53,8 @@ _LOOPS_SHOWN = 8
 _MOST_OPEN = 12  # members whose requirements are listed without being asked for
 _LEVELS = 4
 _BREAKER_SETS = 3
+_MOST_DRAWN = 120  # members; a ring of more is a disc of ink
+_LONGEST_STATEMENT = 200
 
 Index = Callable[[Sequence[str]], int | None]
 """Gives each set of targets a number; None where targets have no meaning."""
@@ -75,18 +82,26 @@ class _Describer:
         self.component = component
         self.report = report
         self.index = index
-        self.names = find_nodes(component)
+        self.of_modules = component.code == IMPORT_CYCLE
+        self.words = words_of(component)
+        self.drawn = find_excerpt(component, _MOST_DRAWN) if self.of_modules else component
+        self.names = find_nodes(self.drawn)
         self.ids = {name: f"{self.id}n{at}" for at, name in enumerate(self.names)}
 
     def describe(self) -> ComponentPart:
         component = self.component
-        arrows = find_arrows(component, self.report.targets)
+        arrows = find_arrows(self.drawn, self.report.targets)
         drawing = self._drawing(arrows)
-        parts = tuple(self._arrow(at, arrow, drawing) for at, arrow in enumerate(arrows))
+        # What is drawn last lies on top: the strongest.
+        layers = sorted(arrows, key=lambda arrow: (arrow.breaker, -strength_of(arrow.origin)))
+        ordered = layers if self.of_modules else arrows
+        parts = tuple(self._arrow(at, arrow, drawing) for at, arrow in enumerate(ordered))
         word, kind = weigh(component)
         return ComponentPart(
             id=self.id,
             component=component,
+            words=self.words,
+            of_modules=self.of_modules,
             word=word,
             kind=kind,
             title=_title(component),
@@ -98,7 +113,14 @@ class _Describer:
             arrows=parts,
             ids=self.ids,
             with_extras=any(arrow.extras for arrow in arrows),
-            origins=tuple(o for o in ORIGINS if any(arrow.origin == o for arrow in arrows)),
+            origins=tuple(
+                origin
+                for origin in ORIGINS.values()
+                if any(arrow.origin == origin.name for arrow in arrows)
+            ),
+            prefix=find_prefix(list(self.names)) if self.of_modules else "",
+            left_out=tuple(m.name for m in component.packages if m.name not in self.names),
+            detail=describe_detail(component, self.report) if self.of_modules else None,
             loops=tuple(map(self._loop, component.cycles)),
             loops_shown=_LOOPS_SHOWN,
             loops_said=_loops_said(component),
@@ -109,22 +131,28 @@ class _Describer:
                 for pairs in component.breakers[:_BREAKER_SETS]
             ),
             evidence=tuple(map(describe_evidence, component.evidence)),
-            cuts=tuple(write_cuts(component)),
-            group=tuple(write_group(component)),
-            heat=tuple(_heat(component, self.report)),
+            cuts=() if self.of_modules else tuple(write_cuts(component)),
+            group=() if self.of_modules else tuple(write_group(component)),
+            waiver=tuple(write_waiver(component)) if self.of_modules else (),
+            heat=() if self.of_modules else tuple(_heat(component, self.report)),
             on=self.index(component.targets),
             open=len(self.names) <= _MOST_OPEN,
         )
 
     def _drawing(self, arrows: Sequence[Arrow]) -> Drawing:
         below = dict.fromkeys(self.names, "")
-        for member in self.component.packages:
+        for member in self.drawn.packages:
             extras = f"[{','.join(member.extras)}]" if member.extras else ""
             below[member.name] = f"{member.version or ''} {extras}".strip()
-        return lay_out(below, {(arrow.source, arrow.target) for arrow in arrows})
+        pairs = {(arrow.source, arrow.target) for arrow in arrows}
+        if not self.of_modules:
+            return lay_out(below, pairs)
+        return lay_out(below, pairs, shown=shorten_names(list(below)), ring_by_name=True)
 
     def _arrow(self, at: int, arrow: Arrow, drawing: Drawing) -> ArrowPart:
-        parts = [f"{self.names[arrow.source]} requires {self.names[arrow.target]}", arrow.where]
+        verb = self.words.verb
+        parts = [f"{self.names[arrow.source]} {verb} {self.names[arrow.target]}", arrow.where]
+        parts += [ORIGINS[arrow.origin].legend] if self._runs(arrow) else []
         parts += [f"only with [{', '.join(arrow.extras)}]"] if arrow.extras else []
         parts += ["one of the edges that open the loop"] if arrow.breaker else []
         return ArrowPart(
@@ -133,8 +161,21 @@ class _Describer:
             curve=drawing.curves[arrow.source, arrow.target],
             label=", ".join(filter(None, parts)),
             statements=tuple(self._statements(arrow.edges)),
+            kind=" ".join(self._classes(arrow)),
             on=self.index(arrow.targets),
         )
+
+    def _runs(self, arrow: Arrow) -> bool:
+        """Whether the origin says when an import runs."""
+        return self.of_modules and arrow.origin in ORIGINS
+
+    def _classes(self, arrow: Arrow) -> Iterator[str]:
+        """How an arrow looks; among modules dashes say when an import runs."""
+        yield f"o-{arrow.origin}"
+        if arrow.breaker:
+            yield "cut" if self.of_modules else "breaker"
+        if arrow.extras:
+            yield "extra"
 
     def _statements(self, edges: Sequence[Edge]) -> Iterator[Statement]:
         """Put together what is declared in the same words."""
@@ -143,28 +184,40 @@ class _Describer:
             by_text[edge.source, edge.requirement].append(edge)
         for (source, requirement), group in by_text.items():
             proofs = dict.fromkeys(self._proof(edge) for edge in group)
+            is_long = self.of_modules and len(requirement) > _LONGEST_STATEMENT
             yield Statement(
-                source=self.names.get(source, source), requirement=requirement, proofs=tuple(proofs)
+                source=self.names.get(source, source),
+                requirement=f"{requirement[:_LONGEST_STATEMENT]}..." if is_long else requirement,
+                proofs=tuple(proofs),
             )
 
     def _proof(self, edge: Edge) -> Proof:
+        where = describe_edges([edge], self.report.targets)
+        if self.of_modules and edge.marker:
+            where = f"if {edge.marker} {where}".strip()
         return Proof(
             origin=edge.origin,
             wheel=edge.wheel or "",
             place=f"{edge.path}:{edge.line}" if edge.line else edge.path,
-            where=describe_edges([edge], self.report.targets),
+            where=where,
         )
 
     def _node(self, name: str, arrows: Sequence[ArrowPart], node: Node) -> NodePart:
-        going = tuple(part for part in arrows if part.arrow.source == name)
+        going = tuple(
+            sorted(
+                (part for part in arrows if part.arrow.source == name),
+                key=lambda part: part.arrow.target,
+            )
+        )
         coming = tuple(part for part in arrows if part.arrow.target == name)
         requires = list_names([part.arrow.target for part in going], 8)
         required = list_names([part.arrow.source for part in coming], 8)
+        verb, passive = self.words.verb, self.words.passive
         return NodePart(
             id=self.ids[name],
             text=self.names[name],
             node=node,
-            label=f"{self.names[name]}: requires {requires}; required by {required}",
+            label=f"{self.names[name]}: {verb} {requires}; {passive} by {required}",
             going=going,
             on=self.index(self._targets_of(name)),
         )
@@ -195,13 +248,13 @@ class _Describer:
     def _where(self, thing: Cycle | Variant) -> str:
         if thing.condition is not None:
             return describe_condition(thing.condition)
-        return f"on {abbreviate_targets(thing.targets, self.report.targets)}"
+        on = abbreviate_targets(thing.targets, self.report.targets)
+        return f"on {on}" if on else ""
 
     def _rules(self) -> Iterator[str]:
         """The rules that accept the loop or a part of it, and where."""
-        key = (self.component.id, self.component.input)
         for finding in self.report.findings:
-            if finding.accepted_by and (finding.component, finding.path) == key:
+            if finding.accepted_by and component_of(finding, self.report) is self.component:
                 where = f", {describe_where(finding, self.report)}"
                 yield describe_rule(finding.accepted_by) + (
                     "" if self.component.accepted_by else where
@@ -211,7 +264,8 @@ class _Describer:
 def _title(component: Component) -> str:
     if len(component.packages) == 2:
         return first_loop(component)
-    return f"{count(len(component.packages), 'package')} require each other"
+    words = words_of(component)
+    return f"{count(len(component.packages), words.noun)} {words.verbs} each other"
 
 
 def _loops_said(component: Component) -> str:

@@ -105,7 +105,7 @@
         const going = mine.filter((arrow) => ends(arrow)[0] === own);
         const coming = mine.filter((arrow) => ends(arrow)[1] === own);
         const sources = coming.map((arrow) => nodes.get(ends(arrow)[0]).dataset.name).join(", ");
-        panel.replaceChildren(heading(part.dataset.name), copies(going), `Required by ${sources || "nothing here"}.`);
+        panel.replaceChildren(heading(part.dataset.name), copies(going), `${svg.dataset.passive} by ${sources || "nothing here"}.`);
         light(new Set([part, ...mine, ...mine.flatMap((arrow) => ends(arrow).map((id) => nodes.get(id)))]));
       }
       panel.scrollTop = 0;

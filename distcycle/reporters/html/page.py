@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from distcycle.findings import Finding, Report, TargetRow
 from distcycle.reporters.html.loops import Index, describe_component, order_pythons, weigh
+from distcycle.reporters.html.modules import SurveyPart, describe_surveys
 from distcycle.reporters.html.parts import ComponentPart
+from distcycle.reporters.identity import component_of
 from distcycle.reporters.phrases import describe_rule, describe_where, verdict_of
+from distcycle.reporters.words import Words, words_of_report
 
 __all__ = ["Page", "describe_page"]
 
@@ -37,8 +40,10 @@ class Page:
     Attributes:
         verdict: The verdict in one line.
         mood: ``bad``, ``good``, ``warn`` or ``none``; a class for its colour.
+        words: The words for what was counted.
         pythons: The columns of every heat map.
         platforms: The choices of target, by platform.
+        surveys: What was read of modules.
         components: The loops.
         findings: Everything with a code.
         codes: The codes that occur.
@@ -48,8 +53,10 @@ class Page:
 
     verdict: str
     mood: str
+    words: Words
     pythons: tuple[str, ...]
     platforms: Mapping[str, tuple[TargetRow, ...]]
+    surveys: tuple[SurveyPart, ...]
     components: tuple[ComponentPart, ...]
     findings: tuple[FindingPart, ...]
     codes: tuple[str, ...]
@@ -64,7 +71,7 @@ def describe_page(report: Report) -> Page:
         describe_component(number, component, report, sets.index)
         for number, component in enumerate(report.components, 1)
     )
-    links = {(part.component.id, part.component.input): part.id for part in components}
+    links = {id(part.component): part.id for part in components}
     findings = tuple(_finding(item, report, links, sets.index) for item in report.findings)
     platforms: dict[str, list[TargetRow]] = defaultdict(list)
     for row in report.targets:
@@ -73,8 +80,10 @@ def describe_page(report: Report) -> Page:
     return Page(
         verdict=verdict_of(report),
         mood=_mood(report),
+        words=words_of_report(report),
         pythons=order_pythons(report.targets),
         platforms={platform: tuple(rows) for platform, rows in platforms.items()},
+        surveys=tuple(describe_surveys(report)),
         components=components,
         findings=findings,
         codes=tuple(sorted({part.finding.code for part in findings})),
@@ -111,9 +120,10 @@ def _mood(report: Report) -> str:
 
 
 def _finding(
-    finding: Finding, report: Report, links: Mapping[tuple[str, str], str], index: Index
+    finding: Finding, report: Report, links: Mapping[int, str], index: Index
 ) -> FindingPart:
     word, kind = weigh(finding)
+    component = component_of(finding, report)
     return FindingPart(
         finding=finding,
         word=word,
@@ -121,6 +131,6 @@ def _finding(
         where=describe_where(finding, report),
         place=f"{finding.path}:{finding.line}" if finding.line else finding.path,
         rule=describe_rule(finding.accepted_by) if finding.accepted_by else "",
-        link=links.get((finding.component or "", finding.path), ""),
+        link="" if component is None else links[id(component)],
         on=index(finding.targets),
     )

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from distcycle.findings import Component
 from distcycle.reporters.arrows import Arrow
 from distcycle.reporters.html.layout import Drawing
+from distcycle.reporters.html.modules import DetailPart
 from distcycle.reporters.html.shapes import Curve, Node
+from distcycle.reporters.origins import Origin
+from distcycle.reporters.words import Words
 
 __all__ = [
     "ArrowPart",
@@ -24,7 +27,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """Who declares a requirement: a wheel or other source, where it stands, and where it holds."""
+    """Who declares a requirement: a wheel or other source, where it stands, and where it holds.
+
+    Of an import: when it runs, where it stands, and under which tests.
+    """
 
     origin: str
     wheel: str
@@ -34,7 +40,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A requirement as declared, and all who declare it so."""
+    """A requirement as declared, or an import statement, and all who declare it so."""
 
     source: str
     requirement: str
@@ -43,19 +49,20 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrowPart:
-    """An arrow: its line, what it says, and the set of targets on which it is live."""
+    """An arrow: its line, what it says, its classes, and the set of targets on which it is live."""
 
     id: str
     arrow: Arrow
     curve: Curve
     label: str
     statements: tuple[Statement, ...]
+    kind: str
     on: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePart:
-    """A package: its place, what it says, and the arrows that go out from it."""
+    """A package or module: its place, what it says, and the arrows that go out from it."""
 
     id: str
     text: str
@@ -94,10 +101,16 @@ class HeatRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentPart:
-    """All that is said of one component."""
+    """All that is said of one component.
+
+    Of a large loop of modules a part is drawn: ``left_out`` names the others. Names in a drawing of
+    modules that begin with a dot are within ``prefix``.
+    """
 
     id: str
     component: Component
+    words: Words
+    of_modules: bool
     word: str
     kind: str
     title: str
@@ -109,7 +122,10 @@ class ComponentPart:
     arrows: tuple[ArrowPart, ...]
     ids: Mapping[str, str]
     with_extras: bool
-    origins: tuple[str, ...]
+    origins: tuple[Origin, ...]
+    prefix: str
+    left_out: tuple[str, ...]
+    detail: DetailPart | None
     loops: tuple[LoopPart, ...]
     loops_shown: int
     loops_said: str
@@ -119,6 +135,7 @@ class ComponentPart:
     evidence: tuple[str, ...]
     cuts: tuple[str, ...]
     group: tuple[str, ...]
+    waiver: tuple[str, ...]
     heat: tuple[HeatRow, ...]
     on: int | None
     open: bool

@@ -9,7 +9,7 @@ from distcycle.findings import Component
 from distcycle.reporters.escape import printable
 from distcycle.reporters.phrases import list_names
 
-__all__ = ["write_cuts", "write_group"]
+__all__ = ["write_cuts", "write_group", "write_waiver"]
 
 
 def write_cuts(component: Component) -> Iterator[str]:
@@ -35,6 +35,16 @@ def write_group(component: Component) -> Iterator[str]:
     yield from (f"  {_toml(name)}," for name in names)
     yield "]"
     yield f"reason = {_toml(f'a loop of {list_names(names, 4)}')}"
+
+
+def write_waiver(component: Component) -> Iterator[str]:
+    """What accepts a loop of modules: a waiver that names them all."""
+    yield "[[waive]]"
+    yield f"code = {_toml(component.code)}"
+    yield "packages = ["
+    yield from (f"  {_toml(member.name)}," for member in component.packages)
+    yield "]"
+    yield 'reason = "why it may stay"'
 
 
 def _toml(text: str) -> str:
