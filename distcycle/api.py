@@ -75,6 +75,7 @@ __all__ = [
     "find_unlocked",
     "find_upgrades",
     "gather",
+    "is_audited",
     "judge_resolved",
     "judge_scope",
     "lint_bazel",
@@ -92,6 +93,7 @@ __all__ = [
     "render",
     "resolve_scope",
     "survey_imports",
+    "survey_members",
     "write_move",
     "write_text",
 ]
@@ -673,6 +675,58 @@ def survey_imports(names: Sequence[str], judge: ModuleJudge, **options: Any) -> 
     from distcycle.importing import survey_imports
 
     return survey_imports(names, judge, **options)
+
+
+def is_audited(name: str) -> bool:
+    """Whether what is named is an input of an audit, whose loops' members are meant."""
+    from distcycle.importing import is_audited
+
+    return is_audited(name)
+
+
+def survey_members(
+    path: str,
+    judge: ModuleJudge,
+    library: Library | None,
+    *,
+    means: Means | None = None,
+    target: Target | None = None,
+    edges: Literal["wheel", "lock"] = "wheel",
+    most_cycles: int = 100,
+) -> Report:
+    """Report on the loops of modules among the members of each loop of an input.
+
+    Args:
+        path: The input, as for :func:`read`.
+        judge: Decides what counts.
+        library: Where facts come from; None to judge without any.
+        means: How modules may be sought.
+        target: Where the input is judged, and for which modules are read; None for everywhere.
+        edges: As for :func:`audit`.
+        most_cycles: How many elementary loops to list of each component of modules.
+
+    Raises:
+        DistcycleError: The input, or a wheel, cannot be read.
+    """
+    from distcycle.importing import survey_members
+    from distcycle.witnesses import Means, Witnesses, searching
+
+    snapshot = read(path)
+    platforms = () if target is None else (target,)
+    scope = make_scope(snapshot, platforms=platforms, request=Request(edges=edges))
+    selection, facts = gather(scope, library)
+    names = [package.name for package in selection.snapshot.packages]
+    loops = find_components(selection.edges, names, selection.space.full, max_cycles=1)
+    with searching(library, means or Means()) as search:
+        return survey_members(
+            selection,
+            loops,
+            Witnesses(selection, facts, search),
+            search.scanner,
+            judge,
+            target=target,
+            most_cycles=most_cycles,
+        )
 
 
 def plan_move(folder: str, source: str, partner: str, new: str | None = None) -> PlannedMove:

@@ -5,28 +5,33 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from packaging.utils import InvalidName, canonicalize_name
 
+from distcycle.cycles import Component
+from distcycle.drafts import describe_package
 from distcycle.errors import InputError
-from distcycle.findings import Report
+from distcycle.findings import Report, Summary
 from distcycle.imports import FileImports, Module, Tree
 from distcycle.imports.replay import Program, replay
 from distcycle.imports.study import study_tree
 from distcycle.judgement import combine
 from distcycle.metadata.cache import Cache
+from distcycle.model import Unknown
 from distcycle.readers.interpreter import ask_interpreter, search_path, site_folders
 from distcycle.scans import Scan, Scanner, paused_collector
+from distcycle.selection import Selection
 from distcycle.statements import row_of
 from distcycle.surveying import ModuleJudge, Subject, report_study
 from distcycle.targets import Target
 from distcycle.trees import SourceTree, find_installed, open_folder, open_installed, open_whl
+from distcycle.witnesses import Witnesses
 
-__all__ = ["find_tree", "survey", "survey_imports"]
+__all__ = ["find_tree", "is_audited", "survey", "survey_imports", "survey_members"]
 
 
 def survey_imports(
@@ -74,6 +79,66 @@ def survey_imports(
     return judge.conclude(combine(reports))
 
 
+def is_audited(name: str) -> bool:
+    """Whether what is named is an input of an audit: a lock, an environment, a folder of wheels."""
+    path = Path(name)
+    if path.is_dir():
+        return bool(site_folders(path)) or any(path.glob("*.whl"))
+    return path.is_file() and path.suffix != ".whl"
+
+
+def survey_members(
+    selection: Selection,
+    components: Iterable[Component],
+    witnesses: Witnesses,
+    scanner: Scanner,
+    judge: ModuleJudge,
+    *,
+    target: Target | None = None,
+    most_cycles: int = 100,
+) -> Report:
+    """Read the modules of all members of each loop between packages together.
+
+    Args:
+        selection: What was selected.
+        components: Its loops.
+        witnesses: Finds what can be read of a package.
+        scanner: Reads it.
+        judge: Decides what counts.
+        target: Leaves out what is imported on other targets only; None to keep all.
+        most_cycles: How many elementary loops to list of each component of modules.
+
+    Returns:
+        The report; members that could not be read are named in its notes.
+
+    Raises:
+        InputError: A wheel cannot be read.
+    """
+    path = selection.snapshot.path
+    reports = []
+    notes = []
+    for component in components:
+        trees = []
+        for index in component.packages:
+            found = witnesses.find(index)
+            if isinstance(found, Unknown):
+                package = describe_package(selection.snapshot.packages[index])
+                notes.append(f"{package} is left out: {found.reason}")
+            else:
+                trees.append(found.source)
+                notes += [f"{found.said}: {note}" for note in found.notes]
+        if trees:
+            label = f"{path}: {', '.join(tree.project for tree in trees)}"
+            reports.append(
+                survey(trees, scanner, judge, label=label, target=target, most_cycles=most_cycles)
+            )
+    if not reports:
+        notes.append(f"{path}: no modules of a loop between packages could be looked at")
+        return Report(inputs=(), targets=(), summary=Summary(), notes=tuple(notes))
+    report = judge.conclude(combine(reports))
+    return replace(report, notes=(*report.notes, *notes))
+
+
 def find_tree(name: str, folders: Callable[[], Sequence[Path]]) -> SourceTree:
     """Find the modules of a wheel, a folder of sources or an installed distribution.
 
@@ -87,9 +152,6 @@ def find_tree(name: str, folders: Callable[[], Sequence[Path]]) -> SourceTree:
     if name.endswith(".whl"):
         return open_whl(name)
     if os.path.isdir(name):
-        if site_folders(Path(name)):
-            problem = "is an environment: name a distribution of it, with --python for the folder"
-            raise InputError(problem, path=name)
         return open_folder(name)
     if os.path.exists(name):
         raise InputError("neither a wheel nor a folder", path=name)

@@ -521,4 +521,7 @@ def _advise(fix: Fix) -> str:
             f"move into a module of its own what is needed at once: {names} "
             f"(--move {fix.edge.target} {fix.edge.source})"
         )
-    return f"no simple way is seen: {names} is needed at once as a module"
+    why = (
+        "needed at once, or passed on to others" if fix.edge.names else "needed at once as a module"
+    )
+    return f"no simple way is seen: {names} is {why}"

@@ -302,7 +302,8 @@ def _add_imports(commands: Commands) -> None:
         "inputs",
         nargs="+",
         metavar="TARGET",
-        help="an installed distribution, a wheel or a folder of sources",
+        help="an installed distribution, a wheel or a folder of sources; or an input of audit, for "
+        "the members of its loops",
     )
     group = command.add_argument_group("input")
     group.add_argument("--python", metavar="EXE", help="look for distributions in this environment")
@@ -313,7 +314,8 @@ def _add_imports(commands: Commands) -> None:
         "--platform", metavar="P", help="leave out what is imported on other platforms only"
     )
     group.add_argument("--python-version", metavar="V", help="the same for versions of Python")
-    _add_cache_options(group)
+    _add_switch(group, "--allow-download", "--no-download", "fetch wheels that are not here")
+    _add_fact_options(command)
     group = command.add_argument_group("judgement")
     group.add_argument(
         "--check", action="store_true", help="exit 1 on loops that are neither known nor accepted"
@@ -339,6 +341,7 @@ def _add_imports(commands: Commands) -> None:
     )
     group.add_argument("--into", metavar="NEW", help="with --move: the new module's name")
     group.add_argument("--write", action="store_true", help="with --move: change the files")
+    command.set_defaults(build=False, imports=True)
     _add_baseline(command)
     _add_form_options(command.add_argument_group("output"))
 
@@ -449,7 +452,8 @@ def _add_fact_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--extra-index-url", action="append", default=[], metavar="URL")
     group.add_argument("--find-links", action="append", default=[], metavar="PLACE")
     _add_switch(group, "--no-index", "--use-index", "ask no index")
-    _add_cache_options(group)
+    group.add_argument("--cache-dir", metavar="DIR")
+    _add_switch(group, "--no-cache", "--use-cache", "keep facts nowhere")
     group.add_argument("--cert", metavar="FILE", help="certificate authorities")
     group.add_argument("--proxy", metavar="URL")
     group.add_argument("--timeout", type=_seconds, metavar="S", help="seconds of silence")
@@ -457,11 +461,6 @@ def _add_fact_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--concurrency", type=_positive, default=32, metavar="N", help="requests at a time (32)"
     )
-
-
-def _add_cache_options(group: argparse._ActionsContainer) -> None:
-    group.add_argument("--cache-dir", metavar="DIR")
-    _add_switch(group, "--no-cache", "--use-cache", "keep facts nowhere")
 
 
 def _add_bundle(commands: Commands) -> None:

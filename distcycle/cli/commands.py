@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from distcycle.metadata import Library
     from distcycle.plan import Plan
     from distcycle.selection import Selection
+    from distcycle.surveying import ModuleJudge
 
 __all__ = [
     "run_audit",
@@ -285,8 +286,6 @@ def _write_files(
 
 def run_imports(options: argparse.Namespace) -> int:
     """Say which modules import each other."""
-    from dataclasses import replace
-
     from distcycle import api
 
     if options.move:
@@ -294,6 +293,9 @@ def run_imports(options: argparse.Namespace) -> int:
     if options.write or options.into:
         raise InputError("--write and --into go with --move")
     judge = make_module_judge(options)
+    if any(map(api.is_audited, options.inputs)):
+        report = _survey_members(options, judge)
+        return _show_survey(report, options, judge)
     survey = functools.partial(
         api.survey_imports,
         python=options.python,
@@ -307,6 +309,30 @@ def run_imports(options: argparse.Namespace) -> int:
         report = api.compare_imports(options.against, options.inputs, judge, survey)
     else:
         report = survey(options.inputs, judge)
+    return _show_survey(report, options, judge)
+
+
+def _survey_members(options: argparse.Namespace, judge: ModuleJudge) -> Report:
+    """Look at the members of the loops of one input."""
+    from distcycle import api
+
+    if len(options.inputs) > 1 or options.against or options.together:
+        raise InputError("the input of an audit stands alone, without --together and --against")
+    with make_library_if_asked(options) as library:
+        return api.survey_members(
+            options.inputs[0],
+            judge,
+            library,
+            means=make_means(options),
+            target=find_target(options),
+            edges=options.edges,
+            most_cycles=options.max_cycles,
+        )
+
+
+def _show_survey(report: Report, options: argparse.Namespace, judge: ModuleJudge) -> int:
+    from dataclasses import replace
+
     report = replace(report, command=spell_imports(options))
     if options.write_baseline:
         return _write_baseline(report, options)

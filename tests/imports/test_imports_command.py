@@ -116,6 +116,30 @@ def test_a_wheel(distcycle: Run, make_wheel: Callable[..., Path]) -> None:
     assert "egg/a.py:1  from . import y" in done.stdout
 
 
+def test_the_members_of_a_loop_of_wheels(
+    distcycle: Run, tmp_path: Path, make_wheel: Callable[..., Path]
+) -> None:
+    """Modules of egg and hen import each other, as the wheels require each other."""
+    import zipfile
+
+    for name, other in (("egg", "hen"), ("hen", "egg")):
+        with zipfile.ZipFile(make_wheel(name, requires=(other,)), "a") as archive:
+            archive.writestr(f"{name}/__init__.py", f"from {other} import x\n")
+    make_wheel("stone")
+    lock = tmp_path / "requirements.txt"
+    lock.write_text("egg==1.0\nhen==1.0\nstone==1.0\n")
+    wheels = make_wheel("stone").parent
+    for words in ((wheels,), (lock, "--find-links", wheels)):
+        done = distcycle("imports", *words, "--check")
+        assert done.returncode == 1, done.stderr
+        assert done.stdout.startswith("egg 1.0, hen 1.0: 2 modules (2 python)\n")
+        assert "deny[import-cycle] egg -> hen -> egg" in done.stdout
+        assert "2 modules of 2 fail when imported first" in done.stdout
+    done = distcycle("imports", lock)
+    assert done.returncode == 0
+    assert "no modules of a loop between packages could be looked at" in done.stdout
+
+
 # Gate --------------------------------------------------------------------------------------------
 
 
@@ -159,7 +183,8 @@ WRONG = {
     ("imports", "nowhere"): "nowhere: no such file or folder, and no distribution of that name",
     ("imports", "no/where"): "no/where: no such file or folder",
     ("imports", "gone.whl"): "gone.whl: No such file or directory",
-    ("imports", "text.txt"): "text.txt: neither a wheel nor a folder",
+    ("imports", "text.odd"): "text.odd: not a known input",
+    ("imports", "text.odd", "tree"): "the input of an audit stands alone",
     ("imports", "empty"): "empty: no Python module in it",
     ("imports", "tree", "--platform", "linus"): "unknown platform 'linus'",
     ("imports", "tree", "--write"): "--write and --into go with --move",
@@ -174,7 +199,7 @@ WRONG = {
 def test_wrong_input_gets_one_line(distcycle: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
     write(tmp_path / "tree", a="import b\n", b="import a\n")
     (tmp_path / "empty").mkdir()
-    (tmp_path / "text.txt").touch()
+    (tmp_path / "text.odd").touch()
     done = distcycle(*words)
     assert done.returncode == 2
     assert done.stdout == ""
