@@ -439,27 +439,44 @@ def _called_at_import(tree: ast.Module, wanted: set[str], source: bytes) -> set[
         wanted: Functions of its top level that import something.
         source: Its text, in which a name that is only defined is not sought further.
     """
-    likely = any(
-        source.count(f"{name}(".encode()) > 1 or f"@{name}".encode() in source for name in wanted
-    )
-    if not likely:
+    if not any(_is_named_again(name.encode(), source) for name in wanted):
         return set()
     functions = {node.name: node for node in tree.body if isinstance(node, _FUNCTIONS)}
+    names = "|".join(map(re.escape, functions))
+    lines = _lines_with(re.compile(rf"\b(?:{names})\s*\(|@\s*(?:{names})\b".encode()), source)
     called: set[str] = set()
-    todo = set(_names_called(tree.body))
+    todo = set(_names_called(tree.body, lines))
     while todo:
         name = todo.pop()
         if name in functions and name not in called:
             called.add(name)
-            todo.update(_names_called(functions[name].body))
+            todo.update(_names_called(functions[name].body, lines))
     return called & wanted
 
 
-def _names_called(body: Iterable[ast.AST]) -> Iterator[str]:
-    """The plain names that are called when statements run, outside of what they define."""
+def _is_named_again(name: bytes, source: bytes) -> bool:
+    """Whether a function may be called, or decorate something, in the file that defines it."""
+    return source.count(name + b"(") > 1 or b"@" + name in source
+
+
+def _names_called(body: Iterable[ast.AST], lines: Sequence[int]) -> Iterator[str]:
+    """The plain names that are called when statements run, outside of what they define.
+
+    Args:
+        body: The statements.
+        lines: The lines on which anything that matters is named, ascending.
+    """
     todo: list[ast.AST] = list(body)
     while todo:
         node = todo.pop()
+        if isinstance(node, _FUNCTIONS):
+            for decorator in node.decorator_list:
+                if isinstance(decorator, ast.Name):
+                    yield decorator.id
+            todo.extend(node.decorator_list)
+            continue
+        if isinstance(node, ast.stmt) and not _holds(node, lines):
+            continue
         if isinstance(node, ast.Lambda):
             continue
         if isinstance(node, ast.If):
@@ -467,12 +484,15 @@ def _names_called(body: Iterable[ast.AST]) -> Iterator[str]:
             if isinstance(verdict, tuple) and verdict[0] in ("main", "type-checking"):
                 todo.extend(node.body if verdict[1] is False else node.orelse)
                 continue
-        if isinstance(node, _FUNCTIONS):
-            for decorator in node.decorator_list:
-                if isinstance(decorator, ast.Name):
-                    yield decorator.id
-            todo.extend(node.decorator_list)
-            continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield node.func.id
         todo.extend(ast.iter_child_nodes(node))
+
+
+def _holds(node: ast.stmt, lines: Sequence[int]) -> bool:
+    """Whether a statement has one of some lines, those of its decorators too."""
+    first = node.lineno
+    if isinstance(node, ast.ClassDef) and node.decorator_list:
+        first = node.decorator_list[0].lineno
+    at = bisect_left(lines, first)
+    return at < len(lines) and lines[at] <= (node.end_lineno or first)
