@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -122,12 +122,16 @@ def parse_source(source: bytes, *, newer: bool = True) -> ast.Module:
 
 def _lines_with(pattern: re.Pattern[bytes], source: bytes) -> list[int]:
     """The lines, counted from 1, on which a pattern is found."""
+    return _lines_at((match.start() for match in pattern.finditer(source)), source)
+
+
+def _lines_at(positions: Iterable[int], source: bytes) -> list[int]:
+    """The lines, counted from 1, of ascending positions."""
     lines = []
-    position, line = 0, 1
-    for match in pattern.finditer(source):
-        start = match.start()
-        line += source.count(b"\n", position, start)
-        position = start
+    before, line = 0, 1
+    for position in positions:
+        line += source.count(b"\n", before, position)
+        before = position
         lines.append(line)
     return lines
 
@@ -439,11 +443,10 @@ def _called_at_import(tree: ast.Module, wanted: set[str], source: bytes) -> set[
         wanted: Functions of its top level that import something.
         source: Its text, in which a name that is only defined is not sought further.
     """
-    if not any(_is_named_again(name.encode(), source) for name in wanted):
-        return set()
     functions = {node.name: node for node in tree.body if isinstance(node, _FUNCTIONS)}
-    names = "|".join(map(re.escape, functions))
-    lines = _lines_with(re.compile(rf"\b(?:{names})\s*\(|@\s*(?:{names})\b".encode()), source)
+    lines = _lines_that_lead_to(wanted, functions, source)
+    if not lines:
+        return set()
     called: set[str] = set()
     todo = set(_names_called(tree.body, lines))
     while todo:
@@ -454,9 +457,38 @@ def _called_at_import(tree: ast.Module, wanted: set[str], source: bytes) -> set[
     return called & wanted
 
 
-def _is_named_again(name: bytes, source: bytes) -> bool:
-    """Whether a function may be called, or decorate something, in the file that defines it."""
-    return source.count(name + b"(") > 1 or b"@" + name in source
+def _lines_that_lead_to(
+    wanted: set[str], functions: Mapping[str, ast.stmt], source: bytes
+) -> list[int]:
+    """The lines on which functions are called, or functions that call them, ascending.
+
+    Args:
+        wanted: Functions of the top level.
+        functions: All functions of the top level.
+        source: The module's text.
+    """
+    starts = sorted((node.lineno, name) for name, node in functions.items())
+    seen: set[str] = set()
+    found: set[int] = set()
+    new = set(wanted)
+    while new:
+        seen |= new
+        places = sorted(at for name in new for at in _find_uses(name.encode(), source))
+        lines = _lines_at(places, source)
+        found.update(lines)
+        around = {starts[at][1] for line in lines if (at := bisect_left(starts, (line,)) - 1) >= 0}
+        new = around - seen
+    return sorted(found)
+
+
+def _find_uses(name: bytes, source: bytes) -> Iterator[int]:
+    """Where a function is called, or decorates something; not where it is defined."""
+    for sought, before in ((name + b"(", b"def "), (b"@" + name, None)):
+        at = source.find(sought)
+        while at >= 0:
+            if before is None or not source.endswith(before, 0, at):
+                yield at
+            at = source.find(sought, at + 1)
 
 
 def _names_called(body: Iterable[ast.AST], lines: Sequence[int]) -> Iterator[str]:
