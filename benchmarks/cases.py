@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.importing import import_with
+from benchmarks.importing import import_with, weigh_edge
 from benchmarks.resolving import ask_pip, ask_uv, resolve_with
 from benchmarks.runner import ROOT, Goal, Skipped, Trial
 
@@ -343,5 +343,11 @@ CASES = (
         against="ruff analyze graph",
         goal=Goal(),
         trials=import_with("cold", "ruff"),
+    ),
+    Case(
+        name="imports-evidence",
+        command="what modules say of one edge, without a cache",
+        goal=Goal(seconds=1),
+        trials=weigh_edge,
     ),
 )

@@ -24,13 +24,17 @@ from pathlib import Path
 
 from benchmarks.runner import Skipped, Trial
 from distcycle.imports import extract, join
+from distcycle.imports.evidence import find_dependence
+from distcycle.inspection import TreeReader
 from distcycle.metadata.cache import Cache
 from distcycle.scans import Scanner
 from distcycle.trees import SourceTree, find_installed, open_folder, open_installed
 
-__all__ = ["import_with"]
+__all__ = ["import_with", "weigh_edge"]
 
 _PACKAGES = ("torch", "sympy", "django", "scipy")
+_WORDS = (sys.executable, "-W", "ignore", "-m", "benchmarks.importing")
+_LINUX = {"sys_platform": "linux", "os_name": "posix", "python_version": "3.11"}
 
 
 # Commands ----------------------------------------------------------------------------------------
@@ -51,15 +55,23 @@ def import_with(way: str, peer: str) -> Callable[[Path], Iterator[Trial | Skippe
             if lack or root is None:
                 yield Skipped(title=package, reason=lack or "")
                 continue
-            words = (sys.executable, "-W", "ignore", "-m", "benchmarks.importing")
             place = (str(folder), package)
             yield Trial(
                 title=f"{package}, {_megabytes(root)} MB",
-                command=(*words, way, *place),
-                against=(*words, peer, *place),
+                command=(*_WORDS, way, *place),
+                against=(*_WORDS, peer, *place),
             )
 
     return trials
+
+
+def weigh_edge(folder: Path) -> Iterator[Trial | Skipped]:
+    """Make the trial of what torch's modules say about doing without triton."""
+    if _find("torch") is None:
+        yield Skipped(title="torch -> triton", reason="torch is not installed")
+    else:
+        command = (*_WORDS, "evidence", str(folder), "torch")
+        yield Trial(title="torch -> triton", command=command)
 
 
 def _find(package: str) -> Path | None:
@@ -157,6 +169,15 @@ def _grimp_cold(root: Path, _folder: Path) -> Callable[[], str]:
     return _grimp(root, None)
 
 
+def _evidence(root: Path, _folder: Path) -> Callable[[], str]:
+    def run() -> str:
+        reader = TreeReader(_tree(root), Scanner(Cache(None), processes=2))
+        found = find_dependence(reader.modules, ("triton",), reader.read, [_LINUX])
+        return f"{len(found.sites)} imports, {len(found.failing)} modules fail"
+
+    return run
+
+
 def _ruff(root: Path, _folder: Path) -> Callable[[], str]:
     words = [shutil.which("ruff") or "ruff", "analyze", "graph", str(root)]
 
@@ -175,6 +196,7 @@ _WAYS: dict[str, Callable[[Path, Path], Callable[[], str]]] = {
     "grimp-warm": _grimp_warm,
     "grimp-cold": _grimp_cold,
     "ruff": _ruff,
+    "evidence": _evidence,
 }
 
 

@@ -26,10 +26,11 @@ from distcycle.markers import Condition
 from distcycle.model import Facts, Unknown
 from distcycle.scans import Scanner
 from distcycle.selection import Selection
+from distcycle.trees import SourceTree
 from distcycle.weighing import Imports, Reading, Weighing, declared_by, pairs_of
-from distcycle.witnesses import Search, Witness, Witnesses
+from distcycle.witnesses import Search, Witnesses
 
-__all__ = ["find_imports"]
+__all__ = ["TreeReader", "find_imports"]
 
 
 def find_imports(
@@ -76,7 +77,7 @@ class _Finder:
         self._search = search
         self._weighing = Weighing(selection)
         self._witnesses = Witnesses(selection, facts, search)
-        self._readers: dict[int, _Reader | Unknown] = {}
+        self._readers: dict[int, TreeReader | Unknown] = {}
         self._names: dict[int, tuple[tuple[str, ...], str]] = {}
 
     def find_evidence(self) -> dict[tuple[int, int], Evidence]:
@@ -97,19 +98,21 @@ class _Finder:
                 for project, places in self._undeclared(index, owners).items():
                     yield self._weighing.draft_undeclared(index, project, places)
 
-    def _reader(self, index: int) -> _Reader | Unknown:
+    def _reader(self, index: int) -> TreeReader | Unknown:
         if index not in self._readers:
             witness = self._witnesses.find(index)
             if isinstance(witness, Unknown):
                 self._readers[index] = witness
             else:
-                self._readers[index] = _Reader(witness, self._search.scanner)
+                self._readers[index] = TreeReader(witness.source, self._search.scanner)
         return self._readers[index]
 
     def _read_edge(self, pair: tuple[int, int], cells: Condition) -> Reading | Unknown:
-        reader = self._reader(pair[0])
+        reader, witness = self._reader(pair[0]), self._witnesses.find(pair[0])
         if isinstance(reader, Unknown):
             return reader
+        if isinstance(witness, Unknown):
+            return witness
         names, note = self._names_of(pair[1])
         environments = self._weighing.environments(cells)
         try:
@@ -119,11 +122,11 @@ class _Finder:
             return Unknown(reason=str(error))
         return Reading(
             dependence=found,
-            read_from=reader.witness.said,
+            read_from=witness.said,
             files=sum(module.kind == "python" for module in reader.modules.values()),
             names=names,
             unused=unused,
-            notes=(*reader.witness.notes, *([note] if note else ())),
+            notes=(*witness.notes, *([note] if note else ())),
         )
 
     def _names_of(self, index: int) -> tuple[tuple[str, ...], str]:
@@ -187,12 +190,17 @@ class _Finder:
 # Reading -----------------------------------------------------------------------------------------
 
 
-class _Reader:
-    """Reads of one tree the files that can matter, each once."""
+class TreeReader:
+    """Reads of one tree the files that can matter, each once.
 
-    def __init__(self, witness: Witness, scanner: Scanner) -> None:
-        self.witness = witness
-        self.modules: Mapping[str, Module] = find_modules(witness.source.files)
+    Args:
+        source: The tree.
+        scanner: Reads files.
+    """
+
+    def __init__(self, source: SourceTree, scanner: Scanner) -> None:
+        self.modules: Mapping[str, Module] = find_modules(source.files)
+        self._source = source
         self._scanner = scanner
         self._files: dict[str, FileImports] = {}
         self._words: dict[str, set[bytes]] | None = None
@@ -207,7 +215,7 @@ class _Reader:
         ]
         new = [name for name in meant if name not in self._files]
         if new:
-            source = self.witness.source
+            source = self._source
             paths = [self.modules[name].path for name in new]
             some = replace(source, files={path: source.files[path] for path in paths})
             self._files |= self._scanner.scan(some, partial=True).modules.files
@@ -218,7 +226,7 @@ class _Reader:
             by_path = {m.path: m.name for m in self.modules.values() if m.kind == "python"}
             self._words = {
                 by_path[path]: set() if data is None else words_of_imports(data)
-                for path, data in self.witness.source.read(by_path)
+                for path, data in self._source.read(by_path)
             }
         return self._words
 
@@ -232,7 +240,7 @@ class _Reader:
             if place.record.form == "import" and is_hard_on(place.record, environments)
         ]
         paths = dict.fromkeys(place.module.path for place in sites)
-        texts = dict(self.witness.source.read(paths))
+        texts = dict(self._source.read(paths))
         return tuple(p for p in sites if _is_unused(p, texts[p.module.path] or b""))
 
 
