@@ -511,6 +511,14 @@ def test_torch_and_triton(tmp_path: Path) -> None:
 
 
 @pytest.mark.network
+def test_triton_where_nothing_else_brings_torch(tmp_path: Path) -> None:
+    (tmp_path / "bounds.txt").write_text("torch==2.0.0\n")
+    done = audit_online(tmp_path, "triton==2.0.0", "--resolve", "-c", "bounds.txt")
+    cut = evidence_of(done)["triton", "torch"]
+    assert (cut["verdict"], cut["reason"]) == ("unsafe", "triton/__init__.py:9 imports torch")
+
+
+@pytest.mark.network
 def test_triton_without_its_requirement(tmp_path: Path) -> None:
     """triton 2.1.0 requires no torch any more, and triton.ops still imports it."""
     triton, version = canonicalize_name("triton"), Version("2.1.0")
