@@ -10,15 +10,19 @@ from __future__ import annotations
 import base64
 import binascii
 import csv
+import json
 import os
+import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from distcycle.errors import InputError
+from distcycle.metadata.urls import local_path
 from distcycle.wheelwork.archives import Wheel, open_wheel
 
 __all__ = [
@@ -32,7 +36,9 @@ __all__ = [
     "path_in_site",
 ]
 
-_FILE_LIMIT_BYTES = 32 * 2**20
+# Parsing takes up to a thousand times the memory of the text.
+_FILE_LIMIT_BYTES = 4 * 2**20
+_SIZE = re.compile(r"[0-9]{1,15}", re.ASCII)
 _FILES_LIMIT = 250_000
 _SUFFIXES = (".py", ".so", ".pyd")
 _NOT_SOURCES = frozenset(("build", "dist", "node_modules", "__pycache__"))
@@ -119,7 +125,10 @@ class SourceTree:
     def _read_member(wheel: Wheel, file: TreeFile) -> bytes | None:
         if file.size_bytes > _FILE_LIMIT_BYTES:
             return None
-        return wheel.read_member(file.place, _FILE_LIMIT_BYTES)
+        try:
+            return wheel.read_member(file.place, _FILE_LIMIT_BYTES)
+        except InputError:
+            return None  # damaged: the other files can be read all the same
 
 
 def _read(place: str, size_bytes: int) -> bytes | None:
@@ -190,7 +199,7 @@ def parse_record(content: bytes) -> dict[str, tuple[str | None, int | None]]:
     try:
         for row in csv.reader(content.decode("utf-8", "replace").splitlines()):
             if len(row) >= 3:
-                size = int(row[2]) if row[2].isascii() and row[2].isdigit() else None
+                size = int(row[2]) if _SIZE.fullmatch(row[2]) else None
                 said[row[0]] = (_hex_digest(row[1]), size)
     except csv.Error:
         return said
@@ -242,18 +251,9 @@ def open_installed(info: Path) -> SourceTree:
     project, _, version = info.name.rpartition(".")[0].partition("-")
     root = info.parent
     record, written = _installed_record(info)
-    files: dict[str, TreeFile] = {}
-    for name, (digest, size) in record.items():
-        if not name.endswith(_SUFFIXES) or name.startswith(("/", "..")) or "\\" in name:
-            continue
-        try:
-            status = os.stat(root / name)
-        except (OSError, ValueError):
-            continue
-        unchanged = status.st_size == size and status.st_mtime <= written + _SLACK_S
-        files[name] = TreeFile(name, status.st_size, digest if unchanged else None)
-    if not files and (editable := _editable_folder(info)) is not None:
-        tree = open_folder(str(editable))
+    editable = _editable_folder(info, record)
+    if editable is not None:
+        tree = open_folder(editable)
         return SourceTree(
             project=canonicalize_name(project),
             version=version or None,
@@ -262,6 +262,11 @@ def open_installed(info: Path) -> SourceTree:
             files=tree.files,
             is_folder=True,
         )
+    files = {
+        name: file
+        for name, (digest, size) in record.items()
+        if (file := _installed_file(root, name, digest, size, written)) is not None
+    }
     return SourceTree(
         project=canonicalize_name(project),
         version=version or None,
@@ -269,6 +274,23 @@ def open_installed(info: Path) -> SourceTree:
         base=str(root),
         files=dict(sorted(files.items())),
     )
+
+
+def _installed_file(
+    root: Path, name: str, digest: str | None, size: int | None, written: float
+) -> TreeFile | None:
+    """A file that a RECORD names; None for those that make no module, or lie elsewhere."""
+    outside = name.startswith("/") or ".." in name.split("/") or "\\" in name
+    if outside or not name.endswith(_SUFFIXES):
+        return None
+    try:
+        status = os.stat(root / name)
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    unchanged = status.st_size == size and status.st_mtime <= written + _SLACK_S
+    return TreeFile(name, status.st_size, digest if unchanged else None)
 
 
 def _installed_record(info: Path) -> tuple[dict[str, tuple[str | None, int | None]], float]:
@@ -290,23 +312,35 @@ def _installed_record(info: Path) -> tuple[dict[str, tuple[str | None, int | Non
     raise InputError("no RECORD says which files it has", path=str(info))
 
 
-def _editable_folder(info: Path) -> Path | None:
-    """The folder of sources that an editable installation puts in ``sys.path``.
+def _editable_folder(info: Path, record: Mapping[str, tuple[str | None, int | None]]) -> str | None:
+    """The folder of sources of an editable installation; None where it is none.
 
-    Source: PEP 660; ``.pth`` files are read for the folders that they name, nothing is executed.
+    Source: PEP 610 and PEP 660; ``.pth`` files are read for the folders that they name, nothing is
+    executed.
     """
-    for path in _installed_record(info)[0]:
+    with suppress(OSError, ValueError, RecursionError):
+        said = json.loads((info / "direct_url.json").read_bytes())
+        if isinstance(said, dict) and (said.get("dir_info") or {}).get("editable") is True:
+            place = local_path(str(said.get("url")))
+            if place is not None and place.is_dir():
+                return str(place)
+            raise InputError("its sources are not where direct_url.json says", path=str(info))
+    if any(name.endswith(_SUFFIXES) for name in record):
+        return None
+    for path in record:
         if path.endswith(".pth") and "/" not in path:
-            try:
-                lines = (info.parent / path).read_text("utf-8", "replace").splitlines()
-            except OSError:
-                continue
-            for line in lines:
-                if line and not line.startswith(("import ", "import\t", "#")):
-                    folder = info.parent / line.strip()
-                    if folder.is_dir():
-                        return folder
+            for line in _lines_of(info.parent / path):
+                folder = info.parent / line.strip()
+                if line and not line.startswith(("import ", "import\t", "#")) and folder.is_dir():
+                    return str(folder)
     return None
+
+
+def _lines_of(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
 
 
 # Folders of sources ------------------------------------------------------------------------------
@@ -347,55 +381,63 @@ def open_folder(path: str) -> SourceTree:
 def _roots(folder: Path) -> tuple[Path, list[str]]:
     """The folder that would stand in ``sys.path``, and what of it counts."""
     if (folder / "__init__.py").is_file():
-        package = folder.resolve()
-        parent = package.parent
-        while (parent / "__init__.py").is_file():
-            package, parent = parent, parent.parent
-        root = folder.parent if parent == folder.resolve().parent else parent
-        return root, [package.name]
-    if (folder / "src").is_dir() and not (folder / "src" / "__init__.py").exists():
-        return folder / "src", _tops(folder / "src", namespaces=True)
+        return _root_of_package(folder)
+    source = folder / "src"
+    if source.is_dir() and not (source / "__init__.py").exists():
+        tops = _tops(source, namespaces=True)
+        if tops:
+            return source, tops
     is_project = any((folder / name).exists() for name in ("pyproject.toml", "setup.py"))
     return folder, _tops(folder, namespaces=not is_project)
 
 
+def _root_of_package(folder: Path) -> tuple[Path, list[str]]:
+    """The folder that the outermost package around a package lies in, and that package."""
+    # By the name that the user gave where that has one: a link has another name than its target.
+    package = Path(os.path.abspath(folder))
+    while (package.parent / "__init__.py").is_file():
+        package = package.parent
+    root = package.parent
+    with suppress(ValueError):
+        root = Path(os.path.relpath(root)) if not folder.is_absolute() else root
+    return root, [package.name]
+
+
 def _tops(root: Path, *, namespaces: bool) -> list[str]:
-    tops = []
-    for entry in sorted(os.listdir(root)):
-        path = root / entry
-        if entry.startswith(".") or "." in entry.removesuffix(".py"):
-            continue
-        if path.is_dir():
-            own = (path / "__init__.py").is_file()
-            if (own or namespaces) and entry not in _NOT_SOURCES and _is_source(path):
-                tops.append(entry)
-        elif entry.endswith(_SUFFIXES) and entry != "setup.py":
-            tops.append(entry)
-    return tops
+    try:
+        entries = sorted(os.listdir(root))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path=str(root)) from None
+    return [entry for entry in entries if _is_top(root / entry, namespaces=namespaces)]
 
 
-def _is_source(folder: Path) -> bool:
-    return not (folder / "pyvenv.cfg").exists()
+def _is_top(path: Path, *, namespaces: bool) -> bool:
+    """Whether a file or folder makes modules that can be imported from beside it."""
+    name = path.name
+    if name.startswith("."):
+        return False
+    if not path.is_dir():
+        return name.endswith(_SUFFIXES) and name != "setup.py"
+    if "." in name or name in _NOT_SOURCES or (path / "pyvenv.cfg").exists():
+        return False
+    return namespaces or (path / "__init__.py").is_file()
 
 
 def _walk(root: Path, top: str) -> Iterator[tuple[str, int]]:
     """The files below, without what links lead to: a link may lead round in a circle."""
-    start = root / top
-    if start.is_file():
-        yield top, start.stat().st_size
-        return
-    todo = [(str(start), top)]
+    todo = [top]
     while todo:
-        folder, name = todo.pop()
-        try:
-            entries = os.scandir(folder)
-        except OSError:
-            continue
-        with closing(entries):
-            for entry in entries:
-                path = f"{name}/{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name != "__pycache__" and "." not in entry.name:
-                        todo.append((entry.path, path))
-                elif entry.name.endswith(_SUFFIXES) and entry.is_file():
-                    yield path, entry.stat().st_size
+        name = todo.pop()
+        place = root / name
+        with suppress(OSError, ValueError):
+            # The folder that was named may be a link itself.
+            status = os.stat(place, follow_symlinks=name == top)
+            if stat.S_ISDIR(status.st_mode):
+                inner = sorted(os.listdir(place), reverse=True)
+                todo += [f"{name}/{entry}" for entry in inner if _may_hold_modules(entry)]
+            elif name.endswith(_SUFFIXES) and stat.S_ISREG(os.stat(place).st_mode):
+                yield name, os.stat(place).st_size
+
+
+def _may_hold_modules(entry: str) -> bool:
+    return entry != "__pycache__" and ("." not in entry or entry.endswith(_SUFFIXES))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from distcycle.breakers import Breakers, find_breakers
-from distcycle.graph import CycleSearch, strong_components
+from distcycle.graph import CycleSearch, shortest_cycle, strong_components
 from distcycle.imports.graph import ImportEdge, ImportGraph
 
 __all__ = [
@@ -125,6 +125,10 @@ def find_cycles(loop: ModuleLoop, *, most: int, steps: int = 200_000) -> list[tu
         cycles.append(tuple(cycle))
         if len(cycles) >= most:
             break
+    if not cycles:
+        # Of a wide ring the search by length finds none in time; one loop there always is.
+        found = shortest_cycle(loop.modules[0], edges)
+        cycles = [tuple(found)] if found else []
     return cycles
 
 

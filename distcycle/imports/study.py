@@ -123,13 +123,14 @@ def _study_loop(
 ) -> StudiedLoop:
     members = set(loop.modules)
     cycles = find_cycles(loop, most=most + 1)
+    is_ring = len(cycles) == 1 and len(loop.pairs(loop.view)) > len(cycles[0])
     prices = mender.price(loop)
     cuts, exact = break_loop(loop, cycles, prices)
     return StudiedLoop(
         loop=loop,
         names=sum(len(members & names) for names in needing),
         cycles=tuple(cycles[:most]),
-        capped=len(cycles) > most,
+        capped=len(cycles) > most or is_ring,
         cuts=cuts,
         exact=exact,
         mixed=find_mixed(loop, reading.bound),

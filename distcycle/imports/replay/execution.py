@@ -443,7 +443,8 @@ class Execution:
         else:
             public = {key: value for key, value in source.names.items() if key[0] != "_"}
             names.update(public)
-            live.is_open |= source.is_open
+            # What a computed __all__ names may be private.
+            live.is_open |= source.is_open or "__all__" in source.names
 
     def _open(self, live: _Live, _names: _Values, _operation: Operation) -> None:
         live.is_open = True

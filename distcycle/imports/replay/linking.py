@@ -350,9 +350,13 @@ def _weakened(block: Block, *, may_not_run: bool) -> Iterator[Operation]:
             handlers = tuple((errors, _weak(each, may_not_run)) for errors, each in handlers)
             others = [_weak(each, may_not_run) for each in others]
             yield (what, _weak(body, may_not_run), handlers, *others)
-        elif what in ("if", "flag"):
-            head = 2 if what == "if" else 3
-            yield (*operation[:head], *(_weak(each, may_not_run) for each in operation[head:]))
+        elif what == "if":
+            yield (*operation[:2], *(_weak(each, may_not_run) for each in operation[2:]))
+        elif what == "flag":
+            # The last two are weak already: weakened again at each level they would double.
+            soft = operation[5:7]
+            hard = soft if may_not_run else tuple(_weak(each, False) for each in operation[3:5])
+            yield (*operation[:3], *hard, *soft)
         elif not may_not_run or what not in ("unbind", "drop"):
             yield operation
 
