@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -76,7 +76,30 @@ def survey_imports(
         )
         for group in groups
     ]
-    return judge.conclude(combine(reports))
+    return judge.conclude(combine(list(_tell_apart(reports))))
+
+
+def _tell_apart(reports: Sequence[Report]) -> Iterator[Report]:
+    """Give loops of the same modules in several targets, such as two versions, ids of their own."""
+    seen: dict[str, int] = {}
+    for report in reports:
+        ids = {}
+        for component in report.components:
+            seen[component.id] = seen.get(component.id, 0) + 1
+            count = seen[component.id]
+            ids[component.id] = component.id if count == 1 else f"{component.id}#{count}"
+        yield replace(
+            report,
+            components=tuple(replace(c, id=ids[c.id]) for c in report.components),
+            findings=tuple(
+                replace(f, component=ids.get(f.component, f.component)) if f.component else f
+                for f in report.findings
+            ),
+            surveys=tuple(
+                replace(s, loops=tuple(replace(d, component=ids[d.component]) for d in s.loops))
+                for s in report.surveys
+            ),
+        )
 
 
 def is_audited(name: str) -> bool:

@@ -125,6 +125,7 @@ class _Finder:
             read_from=witness.said,
             files=sum(module.kind == "python" for module in reader.modules.values()),
             names=names,
+            compiled=sum(module.kind == "extension" for module in reader.modules.values()),
             unused=unused,
             notes=(*witness.notes, *([note] if note else ())),
         )
@@ -204,6 +205,7 @@ class TreeReader:
         self._scanner = scanner
         self._files: dict[str, FileImports] = {}
         self._words: dict[str, set[bytes]] | None = None
+        self._unreadable: set[str] = set()
 
     def read(self, words: Collection[str], modules: Collection[str]) -> Mapping[str, FileImports]:
         """Read files that have one of some words in an import, and those of some modules."""
@@ -211,7 +213,7 @@ class TreeReader:
         meant = [
             name
             for name, own in self._words_of_imports().items()
-            if name in modules or not wanted.isdisjoint(own)
+            if name in modules or name in self._unreadable or not wanted.isdisjoint(own)
         ]
         new = [name for name in meant if name not in self._files]
         if new:
@@ -224,10 +226,12 @@ class TreeReader:
     def _words_of_imports(self) -> dict[str, set[bytes]]:
         if self._words is None:
             by_path = {m.path: m.name for m in self.modules.values() if m.kind == "python"}
-            self._words = {
-                by_path[path]: set() if data is None else words_of_imports(data)
-                for path, data in self._source.read(by_path)
-            }
+            self._words = {}
+            for path, data in self._source.read(by_path):
+                if data is None:
+                    # What it imports is not known, and that is to be said whatever is asked for.
+                    self._unreadable.add(by_path[path])
+                self._words[by_path[path]] = set() if data is None else words_of_imports(data)
         return self._words
 
     def find_unused(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.metadata
 import marshal
 import sys
 from typing import Any
@@ -32,7 +34,7 @@ class Known:
 
     def __init__(self, cache: Cache, source: SourceTree, *, programs: bool) -> None:
         # Not the version of the distribution: most files of the next one are the same.
-        named = (*map(str, sys.version_info[:2]), source.project, source.base)
+        named = (_newest_grammar(), *map(str, sys.version_info[:2]), source.project, source.base)
         self._imports = _Entry(cache, "\n".join((f"imports {EXTRACTOR}", *named)))
         self._programs = _Entry(cache, "\n".join((f"programs {READER}", *named)))
         self._wants_programs = programs
@@ -63,6 +65,15 @@ class Known:
         """
         self._imports.keep(others=others)
         self._programs.keep(others=others)
+
+
+@functools.cache
+def _newest_grammar() -> str:
+    """What reads newer syntax: with another release of it other files can be read."""
+    try:
+        return importlib.metadata.version("libcst")
+    except importlib.metadata.PackageNotFoundError:
+        return "none"
 
 
 class _Entry:

@@ -66,6 +66,8 @@ def plan_move(folder: str, source: str, partner: str, new: str | None = None) ->
     paths = {module.path: name for name, module in modules.items()}
     changed = {paths.get(path, move.new): content for path, content in files.items()}
     new_path = next(path for path in files if path not in paths)
+    if new_path != tree.show(f"{move.new.replace('.', '/')}.py"):
+        raise InputError(f"no place for a module of this name beside {source}", key=move.new)
     after = _State.of(
         {**modules, move.new: Module(move.new, "python", new_path)}, {**old, **changed}
     )
@@ -184,14 +186,15 @@ def write_move(planned: PlannedMove) -> None:
     written: dict[str, str] = {}
     try:
         for path, content in planned.files.items():
-            written[path] = _write_beside(path, content)
+            place = os.path.realpath(path)
+            _write_beside(place, content, written)
         done: list[str] = []
         try:
             for path, temporary in written.items():
                 os.replace(temporary, path)
                 done.append(path)
         except OSError:
-            _restore(done, planned.old)
+            _restore(done, {os.path.realpath(path): old for path, old in planned.old.items()})
             raise
     except OSError as error:
         for temporary in written.values():
@@ -208,13 +211,14 @@ def _current(path: str) -> bytes | None:
         return None
 
 
-def _write_beside(path: str, content: bytes) -> str:
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".new-")
+def _write_beside(path: str, content: bytes, written: dict[str, str]) -> None:
+    """Write what a file is to hold under a temporary name, and note that name at once."""
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".new-")
+    written[path] = temporary
     with os.fdopen(handle, "wb") as file:
         file.write(content)
     mode = os.stat(path).st_mode if os.path.exists(path) else 0o666 & ~_umask()
     os.chmod(temporary, mode & 0o777)
-    return temporary
 
 
 def _umask() -> int:

@@ -22,7 +22,7 @@ from distcycle.readings import Known, dump_reading, load_reading
 from distcycle.trees import SourceTree
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 __all__ = ["Scan", "Scanner", "paused_collector", "read_newer"]
 
@@ -31,7 +31,15 @@ _CHUNKS_PER_PROCESS = 8
 # Opening and closing a small file costs about as much as parsing this many bytes.
 _OVERHEAD_BYTES = 2_000
 _NEWER_TIMEOUT_S = 30
-_NEWER = "from distcycle.scans import read_newer; read_newer()"
+_NEWER = """
+import sys
+sys.path[:] = sys.argv[1:]
+from distcycle.scans import read_newer
+read_newer()
+"""
+_MOST_PROCESSES = 32
+# macOS's own libraries do not stand being forked, and Windows cannot.
+_FORKS = sys.platform == "linux"
 _UNREADABLE = "cannot be read, or is far too large"
 _FATAL = "the parser of this Python fails on it"
 
@@ -136,13 +144,7 @@ class Scanner:
             if found is not None:
                 read[path] = found
         unknown = job.of(path for path in wanted if path not in read)
-        with paused_collector():
-            parsed = list(self._parse(unknown, known, tuple(only)))
-        newer = [p for p, digest, reading in parsed if digest and reading.imports.fault_line]
-        by_newer = _parse_newer(job.of(newer)) if newer else {}
-        for path, digest, reading in parsed:
-            read[path] = by_newer.get(path, reading)
-            known.add(digest, read[path], is_package=job.packages[path])
+        read |= self._read_unknown(unknown, known, tuple(only))
         known.keep(others=partial)
         return Scan(
             source=source,
@@ -157,11 +159,24 @@ class Scanner:
             },
         )
 
+    def _read_unknown(self, job: _Job, known: Known, only: Sequence[bytes]) -> dict[str, Reading]:
+        """Parse files, and remember what they say where that is sure."""
+        with paused_collector():
+            parsed = list(self._parse(job, known, only))
+        newer = {p for p, digest, reading in parsed if digest and reading.imports.fault_line}
+        by_newer = _parse_newer(job.of(sorted(newer))) if newer else {}
+        read: dict[str, Reading] = {}
+        for path, digest, reading in parsed:
+            read[path] = by_newer.get(path, reading)
+            if path not in newer or path in by_newer:
+                known.add(digest, read[path], is_package=job.packages[path])
+        return read
+
     def _parse(self, job: _Job, known: Known, only: Sequence[bytes]) -> Iterator[_Parsed]:
         """Parse what is not known, here while it is little, else in other processes."""
         source = job.source
         size = sum(source.files[path].size_bytes for path in job.packages)
-        elsewhere = self._processes > 1 and size > _PARALLEL_BYTES
+        elsewhere = self._processes > 1 and size > _PARALLEL_BYTES and _FORKS
         later = []
         for path, data in source.read(job.packages):
             if data is None:
@@ -180,12 +195,11 @@ class Scanner:
 
     def _parse_elsewhere(self, job: _Job) -> Iterator[_Parsed]:
         # Its import takes as long as parsing a small tree.
-        from concurrent.futures import ProcessPoolExecutor
         from concurrent.futures.process import BrokenProcessPool
 
         shares = [job.of(each) for each in _balance(job, self._processes * _CHUNKS_PER_PROCESS)]
         left: list[_Job] = []
-        with ProcessPoolExecutor(self._processes) as pool:
+        with _pool(min(self._processes, _MOST_PROCESSES)) as pool:
             running: list[tuple[_Job, Future[bytes]]] = [
                 (share, pool.submit(_parse_share, share)) for share in shares
             ]
@@ -197,15 +211,22 @@ class Scanner:
         yield from _parse_apart(left)
 
 
+def _pool(processes: int) -> ProcessPoolExecutor:
+    """Processes that are forked: others start Python anew, which looks into the working folder."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("fork"))
+
+
 def _parse_apart(jobs: list[_Job]) -> Iterator[_Parsed]:
     """Parse what ended a process each in its own; what ends it again is told as a fault."""
-    from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
     while jobs:
         job = jobs.pop()
         try:
-            with ProcessPoolExecutor(1) as pool:
+            with _pool(1) as pool:
                 yield from _loaded(pool.submit(_parse_share, job).result())
         except BrokenProcessPool:
             if len(job.packages) > 1:
@@ -263,7 +284,8 @@ def _parse_newer(job: _Job) -> dict[str, Reading]:
     """Parse files by newer grammars, apart: text made to harm ends that parser's process.
 
     Returns:
-        What was read, of those files that any grammar knows.
+        What was read; a fault where no grammar knows a file. Without an entry are files on which
+        the process failed, which may be another time's luck.
     """
     found: dict[str, Reading] = {}
     todo = [job]
@@ -272,27 +294,33 @@ def _parse_newer(job: _Job) -> dict[str, Reading]:
         texts = [(path, data) for path, data in job.source.read(some.packages) if data]
         answer = _run_newer(marshal.dumps((texts, dict(some.packages), some.programs)))
         if answer is not None:
-            read = {path: reading for path, _, reading in _loaded(answer)}
-            found.update({p: reading for p, reading in read.items() if not reading.imports.fault})
+            found.update((path, reading) for path, _, reading in answer)
         elif len(some.packages) > 1:
             todo += some.halves()
     return found
 
 
-def _run_newer(texts: bytes) -> bytes | None:
+def _run_newer(texts: bytes) -> list[_Parsed] | None:
     """Run :func:`read_newer` in a process; None when that process failed."""
     try:
         done = subprocess.run(  # noqa: S603  # this interpreter, and this module
-            [sys.executable, "-c", _NEWER],
+            [sys.executable, "-I", "-c", _NEWER, *_own_path()],
             input=texts,
             capture_output=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             timeout=_NEWER_TIMEOUT_S,
             check=False,
         )
-    except (OSError, subprocess.SubprocessError):
+        return list(_loaded(done.stdout)) if done.returncode == 0 else None
+    except (OSError, TypeError, ValueError, EOFError, subprocess.SubprocessError):
         return None
-    return done.stdout if done.returncode == 0 else None
+
+
+def _own_path() -> list[str]:
+    """Where a process finds this package and what it needs; not what lies in the working folder."""
+    here = os.getcwd()
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    others = [path for path in sys.path if path and os.path.abspath(path) not in (here, own)]
+    return [*others, own]
 
 
 def read_newer() -> None:

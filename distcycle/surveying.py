@@ -32,7 +32,7 @@ from distcycle.imports import ImportEdge, ImportRecord
 from distcycle.imports.fixes import Fix
 from distcycle.imports.loops import MixedPair, in_view
 from distcycle.imports.replay import LIMITS, Cause, Entry
-from distcycle.imports.spelling import spell_record
+from distcycle.imports.spelling import site_of, spell_record
 from distcycle.imports.study import StudiedLoop, Study
 from distcycle.limits import matches
 from distcycle.policy import Policy, Waiver, Where
@@ -404,26 +404,6 @@ class _Surveyor:
         )
 
 
-def site_of(module: str, path: str, record: ImportRecord) -> Site:
-    """An import as a report shows it.
-
-    Args:
-        module: The module in which it stands.
-        path: That module's file.
-        record: The import.
-    """
-    return Site(
-        module=module,
-        path=path,
-        line=record.line,
-        text=spell_record(record),
-        kind=record.kind,
-        modifiers=record.modifiers,
-        scope=record.scope,
-        condition=record.condition or "",
-    )
-
-
 def _count(kinds: Iterator[str]) -> Mapping[str, int]:
     return dict(sorted(Counter(kinds).items()))
 
@@ -467,8 +447,9 @@ def describe_failures(failing: Sequence[EntryFailure]) -> Iterator[str]:
         bound = "never binds it" if first.bound_line is None else f"binds it at {first.bound_line}"
         back = "" if first.back_line is None else f", after it imports back at {first.back_line}"
         names = list_names([failure.entry for failure in same], 3)
+        verb = "fails" if len(same) == 1 else "fail"
         yield (
-            f"fails when imported first: {names}: {_point(first.site)} takes {first.symbol!r} out "
+            f"{verb} when imported first: {names}: {_point(first.site)} takes {first.symbol!r} out "
             f"of {first.partial}, which {bound}{back}"
         )
 
@@ -524,4 +505,5 @@ def _advise(fix: Fix) -> str:
     why = (
         "needed at once, or passed on to others" if fix.edge.names else "needed at once as a module"
     )
-    return f"no simple way is seen: {names} is {why}"
+    what = f"every name of {fix.edge.target}" if "*" in fix.names else names
+    return f"no simple way is seen: {what} is {why}"

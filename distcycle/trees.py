@@ -267,6 +267,8 @@ def open_installed(info: Path) -> SourceTree:
         for name, (digest, size) in record.items()
         if (file := _installed_file(root, name, digest, size, written)) is not None
     }
+    if not files:
+        raise InputError("no Python module of it is there", path=str(info))
     return SourceTree(
         project=canonicalize_name(project),
         version=version or None,

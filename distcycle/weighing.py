@@ -14,9 +14,9 @@ from packaging.utils import NormalizedName
 from distcycle import findings
 from distcycle.cycles import Component
 from distcycle.drafts import Draft, describe_package
-from distcycle.findings import Evidence, Site
+from distcycle.findings import Evidence
 from distcycle.imports.evidence import Dependence, Place, is_hard_on
-from distcycle.imports.spelling import spell_record
+from distcycle.imports.spelling import site_of, spell_record
 from distcycle.losses import reach_without
 from distcycle.markers import Condition
 from distcycle.model import Package, Unknown
@@ -86,6 +86,7 @@ class Reading:
         read_from: What was read, for people.
         files: How many files may import anything.
         names: The names by which what it requires is imported.
+        compiled: How many modules are compiled, so that nothing is known of what they import.
         unused: Those of the sites that import a module and never name it again.
         notes: What else is to be known of what was read.
     """
@@ -94,6 +95,7 @@ class Reading:
     read_from: str
     files: int
     names: tuple[str, ...]
+    compiled: int = 0
     unused: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -143,7 +145,7 @@ class Weighing:
             reason=reason,
             read_from=reading.read_from,
             files=reading.files,
-            sites=tuple(map(_site, found.sites)),
+            sites=tuple(site_of(p.module.name, p.module.path, p.record) for p in found.sites),
             failing=found.failing,
             path=tuple(f"{_where(place)}: {spell_record(place.record)}" for place in found.way),
             notes=(*reading.notes, *_notes(reading, target)),
@@ -187,7 +189,11 @@ class Weighing:
         hard = [place for place in places if is_hard_on(place.record, environments)]
         soft = [place for place in places if place not in hard]
         modules = list(dict.fromkeys(place.module.name for place in hard))
-        need = f"{_list(modules)} cannot be imported without it" if modules else "none at import"
+        need = (
+            f"{_list(modules)} cannot be imported without it"
+            if modules
+            else "none needed at import time"
+        )
         lines = [f"{_where(place)}: {spell_record(place.record)}" for place in (*hard, *soft)]
         more = len(lines) - _SITES_NAMED
         if more > 0:
@@ -264,23 +270,11 @@ def _notes(reading: Reading, target: str) -> Iterator[str]:
         yield f"imports whose name is computed are not seen: {_list(opaque)}"
     for module, why in reading.dependence.faults:
         yield f"{module.path} could not be parsed: {why}"
+    if reading.compiled:
+        yield f"what {_count(reading.compiled, 'compiled module')} may import is not known"
 
 
 # Words -------------------------------------------------------------------------------------------
-
-
-def _site(place: Place) -> Site:
-    record = place.record
-    return Site(
-        module=place.module.name,
-        path=place.module.path,
-        line=record.line,
-        text=spell_record(record),
-        kind=record.kind,
-        modifiers=record.modifiers,
-        scope=record.scope,
-        condition=record.condition or "",
-    )
 
 
 def _where(place: Place) -> str:

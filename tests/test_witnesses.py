@@ -339,7 +339,7 @@ def test_an_environment_is_read_as_it_is_installed(distcycle: Run, tmp_path: Pat
     ]
     assert undeclared[0]["details"] == ["fox.py:1: import egg"]
     assert "fox cannot be imported without it" in undeclared[0]["message"]
-    assert "none at import" in undeclared[1]["message"]
+    assert "none needed at import time" in undeclared[1]["message"]
     assert distcycle(*words, "-D", "undeclared-import", "-A", "wheel-cycle").returncode == 1
     assert findings_of(distcycle(*words, "--no-imports"), "undeclared-import") == []
 

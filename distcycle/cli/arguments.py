@@ -307,9 +307,7 @@ def _add_imports(commands: Commands) -> None:
     )
     group = command.add_argument_group("input")
     group.add_argument("--python", metavar="EXE", help="look for distributions in this environment")
-    group.add_argument(
-        "--together", action="store_true", help="find loops across all targets as well"
-    )
+    group.add_argument("--together", action="store_true", help="look at all targets as one")
     group.add_argument(
         "--platform", metavar="P", help="leave out what is imported on other platforms only"
     )

@@ -42,8 +42,9 @@ def judge_test(
         aliases: Other names of ``TYPE_CHECKING`` in the module.
 
     Returns:
-        True or False where the test is constant when a program runs. Else what kind it is, and for
-        ``type-checking`` the value that type checkers see.
+        True or False where the test is constant when a program runs. Else what kind it is, and the
+        value that type checkers see for ``type-checking``, and for ``main`` what it is in the file
+        that is run as a program.
     """
     constant = constant_of(test)
     if constant is not None:
@@ -51,6 +52,9 @@ def judge_test(
     checking = _value_when_checking(test, aliases)
     if checking is not None:
         return "type-checking", checking
+    program = _value_in_program(test)
+    if program is not None:
+        return "main", program
     return _kind_of(test), None
 
 
@@ -87,11 +91,27 @@ def _value_when_checking(test: ast.expr, aliases: Collection[str]) -> bool | Non
     return None
 
 
+def _value_in_program(test: ast.expr) -> bool | None:
+    """What ``__name__ == "__main__"`` comes to where it holds; None for other tests."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        value = _value_in_program(test.operand)
+        return None if value is None else not value
+    if isinstance(test, ast.BoolOp):
+        decisive = isinstance(test.op, ast.And)
+        return decisive if decisive in map(_value_in_program, test.values) else None
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    sides = (test.left, test.comparators[0])
+    named = any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+    main = any(isinstance(side, ast.Constant) and side.value == "__main__" for side in sides)
+    if not named or not main or not isinstance(test.ops[0], ast.Eq | ast.NotEq):
+        return None
+    return isinstance(test.ops[0], ast.Eq)
+
+
 def _kind_of(test: ast.expr) -> TestKind:
     found: TestKind = "conditional"
     for node in ast.walk(test):
-        if isinstance(node, ast.Name) and node.id == "__name__":
-            return "main"
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             pair = (node.value.id, node.attr)
             if pair in _VERSION:
@@ -191,7 +211,9 @@ class _Interpreter:
         """Compare with a literal; None where the parts that are not known decide."""
         known = self.known[: len(other)]
         if known == other[:2] and len(other) > 2:
-            return None
+            # No release comes before (3, 12, 0, "alpha"), so (3, 12, 0) is reached by all.
+            floor = not any(other[2:]) and isinstance(operator, ast.Lt | ast.GtE)
+            return isinstance(operator, ast.GtE) if floor else None
         # With equal parts the longer tuple is the greater one.
         greater = known >= other[:2]
         if isinstance(operator, ast.Eq | ast.NotEq):

@@ -75,6 +75,9 @@ def extract_tree(tree: ast.Module, source: bytes, *, is_package: bool = False) -
         source: The file.
         is_package: Whether it is the ``__init__`` of a package.
     """
+    if b"\r" in source:
+        # A carriage return ends a line too, by itself as well.
+        source = source.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     # Under another name a function that imports may be called on any line.
     lines = _lines_with(_ANY_LINE if _RENAMED.search(source) else _WORD, source)
     try:
@@ -248,6 +251,7 @@ class _Reading:
         elif isinstance(statement, ast.Match):
             self._read_expressions([statement.subject], context)
             for case in statement.cases:
+                self._read_expressions([case.guard] if case.guard else [], context)
                 self.read_block(case.body, context.under("conditional"))
 
     def _read_function(
@@ -256,7 +260,7 @@ class _Reading:
         arguments = function.args
         defaults = [each for each in arguments.kw_defaults if each is not None]
         outside = (*function.decorator_list, *arguments.defaults, *defaults)
-        self._read_expressions(outside, context)
+        self._read_expressions((*outside, *_annotations_of(function)), context)
         self.read_block(function.body, context.inside(function.name).only("lazy"))
 
     def _read_if(self, statement: ast.If, context: _Context) -> None:
@@ -274,7 +278,10 @@ class _Reading:
                 else:
                     orelse = context.only("type-checking")
             elif kind == "main" and not context.scope:
-                body = context.only("main")
+                if checking:
+                    body = context.only("main")
+                else:
+                    orelse = context.only("main")
             else:
                 modifier: Modifier = "conditional" if kind == "main" else kind
                 text = _spell(statement.test)
@@ -358,6 +365,17 @@ class _Reading:
 
 _DECORATED = frozenset((*_FUNCTIONS, ast.ClassDef))
 _TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))  # from Python 3.11 on
+_MAY_NOT_RUN = (ast.If, *_TRIES, ast.For, ast.AsyncFor, ast.While, ast.Match)
+
+
+def _annotations_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.expr]:
+    arguments = function.args
+    each = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    for argument in (*each, arguments.vararg, arguments.kwarg):
+        if argument is not None and argument.annotation is not None:
+            yield argument.annotation
+    if function.returns is not None:
+        yield function.returns
 
 
 def _mangle(name: str, owner: str) -> str:
@@ -382,12 +400,11 @@ def _binds_loosely(statement: ast.If) -> bool:
 def _imports_by_name(function: ast.expr, packages: set[str], functions: set[str]) -> bool:
     if isinstance(function, ast.Name):
         return function.id in functions
-    return (
-        isinstance(function, ast.Attribute)
-        and function.attr == "import_module"
-        and isinstance(function.value, ast.Name)
-        and function.value.id in packages
-    )
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return False
+    if function.attr == "__import__":
+        return function.value.id in packages or function.value.id == "builtins"
+    return function.attr == "import_module" and function.value.id in packages
 
 
 def _named_by(call: ast.Call) -> _Named:
@@ -396,7 +413,8 @@ def _named_by(call: ast.Call) -> _Named:
     name = _text(call.args[0] if call.args else given.get("name"))
     if not name:
         return _OPAQUE
-    if isinstance(call.func, ast.Name) and call.func.id == "__import__":
+    called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    if called == "__import__":
         return _builtin_import(name, call.args[4] if len(call.args) > 4 else given.get("level"))
     module = name.lstrip(".")
     level = len(name) - len(module)
@@ -443,7 +461,7 @@ def _called_at_import(tree: ast.Module, wanted: set[str], source: bytes) -> set[
         wanted: Functions of its top level that import something.
         source: Its text, in which a name that is only defined is not sought further.
     """
-    functions = {node.name: node for node in tree.body if isinstance(node, _FUNCTIONS)}
+    functions = {node.name: node for node in _functions_in(tree.body)}
     lines = _lines_that_lead_to(wanted, functions, source)
     if not lines:
         return set()
@@ -451,7 +469,7 @@ def _called_at_import(tree: ast.Module, wanted: set[str], source: bytes) -> set[
     todo = set(_names_called(tree.body, lines))
     while todo:
         name = todo.pop()
-        if name in functions and name not in called:
+        if name in functions and name not in called and not _runs_later(functions[name]):
             called.add(name)
             todo.update(_names_called(functions[name].body, lines))
     return called & wanted
@@ -492,7 +510,7 @@ def _find_uses(name: bytes, source: bytes) -> Iterator[int]:
 
 
 def _names_called(body: Iterable[ast.AST], lines: Sequence[int]) -> Iterator[str]:
-    """The plain names that are called when statements run, outside of what they define.
+    """The plain names that are called for certain when statements run, outside of what they define.
 
     Args:
         body: The statements.
@@ -511,14 +529,59 @@ def _names_called(body: Iterable[ast.AST], lines: Sequence[int]) -> Iterator[str
             continue
         if isinstance(node, ast.Lambda):
             continue
-        if isinstance(node, ast.If):
-            verdict = judge_test(node.test)
-            if isinstance(verdict, tuple) and verdict[0] in ("main", "type-checking"):
-                todo.extend(node.body if verdict[1] is False else node.orelse)
-                continue
+        if isinstance(node, _MAY_NOT_RUN):
+            todo.extend(_certain_parts(node))
+            continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             yield node.func.id
         todo.extend(ast.iter_child_nodes(node))
+
+
+def _certain_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """What runs for certain of a statement that has branches, and unless errors are caught."""
+    if isinstance(node, ast.If):
+        verdict = judge_test(node.test)
+        yield node.test
+        if isinstance(verdict, tuple) and verdict[1] is not None:
+            yield from node.orelse if verdict[1] else node.body
+        elif isinstance(verdict, bool):
+            yield from node.body if verdict else node.orelse
+    elif isinstance(node, _TRIES):
+        if not any(map(catches_import_errors, node.handlers)):
+            yield from (*node.body, *node.orelse)
+        yield from node.finalbody
+    elif isinstance(node, ast.For | ast.AsyncFor):
+        yield node.iter
+    elif isinstance(node, ast.While):
+        yield node.test
+    elif isinstance(node, ast.Match):
+        yield node.subject
+
+
+def _functions_in(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions of a module's top level, those in its branches too."""
+    for statement in body:
+        if isinstance(statement, _FUNCTIONS):
+            yield statement
+        elif not isinstance(statement, ast.ClassDef):
+            for field in ("body", "orelse", "finalbody"):
+                yield from _functions_in(getattr(statement, field, ()))
+            for handler in getattr(statement, "handlers", ()):
+                yield from _functions_in(handler.body)
+
+
+def _runs_later(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a call only makes a coroutine or a generator, which runs when it is asked."""
+    if isinstance(function, ast.AsyncFunctionDef):
+        return True
+    todo: list[ast.AST] = list(function.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)):
+            todo.extend(ast.iter_child_nodes(node))
+    return False
 
 
 def _holds(node: ast.stmt, lines: Sequence[int]) -> bool:

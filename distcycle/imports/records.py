@@ -16,7 +16,7 @@ __all__ = [
     "Modifier",
 ]
 
-EXTRACTOR = 2
+EXTRACTOR = 3
 """The version of what is extracted; what was kept by another version is not used."""
 
 Form = Literal["import", "from", "star", "call", "opaque"]
@@ -34,7 +34,7 @@ Modifier = Literal[
     "conditional",  # under a test, in a loop, or in the handler of another error
     "platform",  # under a test of sys.platform, os.name and their like
     "version",  # under a test of sys.version_info
-    "called",  # lazy, in a function that its own module calls while it is imported
+    "called",  # lazy, in a function that its own module calls for certain while it is imported
     "keyword",  # lazy by PEP 810's keyword
 ]
 

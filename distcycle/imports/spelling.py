@@ -1,12 +1,13 @@
-"""Writes an import the way it stands in a module, in one line."""
+"""Writes an import the way it stands in a module, in one line, and as a report shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from distcycle.imports.records import ImportRecord
+from distcycle.sightings import Site
 
-__all__ = ["spell_from", "spell_record"]
+__all__ = ["site_of", "spell_from", "spell_record"]
 
 
 def spell_record(record: ImportRecord) -> str:
@@ -44,3 +45,23 @@ def _spell_call(record: ImportRecord) -> str:
 
 def _alias(old: str, new: str | None) -> str:
     return f"{old} as {new}" if new else old
+
+
+def site_of(module: str, path: str, record: ImportRecord) -> Site:
+    """An import as a report shows it.
+
+    Args:
+        module: The module in which it stands.
+        path: That module's file.
+        record: The import.
+    """
+    return Site(
+        module=module,
+        path=path,
+        line=record.line,
+        text=spell_record(record),
+        kind=record.kind,
+        modifiers=record.modifiers,
+        scope=record.scope,
+        condition=record.condition or "",
+    )

@@ -82,13 +82,27 @@ def _walk(body: Iterable[ast.AST], *, postponed: bool) -> Iterator[tuple[str, Us
             yield from _annotated(node.annotation, annotation if use == "now" else "annotation")
             todo += [(child, use) for child in (node.target, node.value) if child is not None]
         else:
-            if isinstance(node, ast.Assign) and _assigns_all(node):
-                yield from ((name, "exported") for name in _strings(node.value))
+            if (names := _added_to_all(node)) is not None:
+                yield from ((name, "exported") for name in _strings(names))
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                # `import a as a` says, to type checkers too, that others may take it from here.
+                yield from ((a.name, "exported") for a in node.names if a.asname == a.name)
             todo += [(child, use) for child in ast.iter_child_nodes(node)]
 
 
-def _assigns_all(node: ast.Assign) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == "__all__" for each in node.targets)
+def _added_to_all(node: ast.AST) -> ast.expr | None:
+    """What a statement or call puts into ``__all__``."""
+    if isinstance(node, ast.Assign) and any(map(_is_all, node.targets)):
+        return node.value
+    if isinstance(node, ast.AugAssign) and _is_all(node.target):
+        return node.value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        return node.args[0] if _is_all(node.func.value) else None
+    return None
+
+
+def _is_all(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "__all__"
 
 
 def _strings(node: ast.expr) -> Iterator[str]:

@@ -37,6 +37,8 @@ def _statements(source: bytes) -> Iterator[bytes]:
 
     Where the function that imports has another name, that is the whole file.
     """
+    if b"\r" in source:
+        source = source.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     at = source.find(_IMPORT)
     while at >= 0:
         end = at + len(_IMPORT)

@@ -35,7 +35,8 @@ def describe_survey(survey: Survey, *, whole: bool) -> Iterator[Line]:
     yield 0, f"{survey.name}: {count(sum(survey.modules.values()), 'module')} ({kinds})"
     for place in survey.read_from:
         yield 2, f"read from {place}"
-    yield 0, f"{total:,} import{'' if total == 1 else 's'}: {join_counts(survey.imports)}"
+    kinds = f": {join_counts(survey.imports)}" if total else ""
+    yield 0, f"{total:,} import{'' if total == 1 else 's'}{kinds}"
     if survey.modifiers:
         yield 2, f"of these {join_counts(survey.modifiers)}"
     shown = survey.unread if whole else survey.unread[:_UNREAD_SHOWN]

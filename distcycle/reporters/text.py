@@ -332,7 +332,7 @@ class _Page:
         more = len(component.cycles) - len(shown)
         if more or component.capped:
             least = "at least " if component.capped else ""
-            yield from self._wrap(f"and {least}{max(more, 1)} more loops", 2)
+            yield from self._wrap(f"and {least}{count(max(more, 1), 'more loop')}", 2)
         yield from self._breakers(component)
         details = [
             detail
@@ -369,7 +369,7 @@ class _Page:
         more = len(component.cycles) - len(shown)
         if more or component.capped:
             least = "at least " if component.capped else ""
-            yield from self._wrap(f"and {least}{max(more, 1)} more loops", 2)
+            yield from self._wrap(f"and {least}{count(max(more, 1), 'more loop')}", 2)
 
         yield from self._breakers(component)
         yield from self._imports(component)

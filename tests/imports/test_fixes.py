@@ -78,6 +78,9 @@ AT_ONCE = {
     "a statement": "from a import A\nprint(A)",
     "a default of a lambda": "from a import A\nf = lambda x=A: x",
     "exported": "from a import A\n__all__ = ['A']",
+    "exported later": "from a import A\n__all__ = []\n__all__ += ['A']",
+    "exported by a call": "from a import A\n__all__ = []\n__all__.extend(['A'])",
+    "exported by its name": "from a import A as A",
 }
 
 

@@ -271,6 +271,34 @@ def test_the_new_module_has_the_name_that_is_given(distcycle: Run, flex: Path) -
     assert (flex / "src" / "kernel" / "common.py").is_file()
 
 
+def test_a_new_module_that_has_no_place_beside_the_old_one(distcycle: Run, flex: Path) -> None:
+    done = distcycle("imports", ".", *MOVE, "--into", "elsewhere", "--write", cwd=flex)
+    assert done.returncode == 2
+    assert "elsewhere: no place for a module of this name" in done.stderr
+    assert not list(flex.rglob("elsewhere*"))
+
+
+def test_a_link_is_written_through(distcycle: Run, flex: Path) -> None:
+    kernel = flex / "src" / "kernel"
+    (flex / "real.py").write_bytes((kernel / "flex_decoding.py").read_bytes())
+    (kernel / "flex_decoding.py").unlink()
+    (kernel / "flex_decoding.py").symlink_to(flex / "real.py")
+    assert distcycle("imports", ".", *MOVE, "--write", cwd=flex).returncode == 0
+    assert (kernel / "flex_decoding.py").is_symlink()
+    assert "flex_attention_shared" in (flex / "real.py").read_text()
+
+
+def test_loops_of_the_same_names_in_two_targets(distcycle: Run, tmp_path: Path) -> None:
+    write(tmp_path / "one", a="import b\n", b="import a\n")
+    write(tmp_path / "two", a="import b\n", b="import a\nx = 1\n")
+    report = json.loads(distcycle("imports", "one", "two", "--format", "json").stdout)
+    ids = [component["id"] for component in report["components"]]
+    assert len(set(ids)) == 2
+    assert sorted(ids) == sorted(
+        detail["component"] for survey in report["surveys"] for detail in survey["loops"]
+    )
+
+
 def test_a_move_that_is_refused_says_why_and_writes_nothing(distcycle: Run, tmp_path: Path) -> None:
     tree = write(
         tmp_path / "tree",

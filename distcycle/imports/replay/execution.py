@@ -27,6 +27,8 @@ Work: TypeAlias = Generator["Work", Any, Any]
 Mark: TypeAlias = tuple[int, int]
 
 _ABSENT = object()
+_MOST_CALLS = 2_000
+"""How many functions are followed for one entry."""
 _OF_EVERY_MODULE = frozenset(dir(types.ModuleType)) | frozenset(
     f"__{name}__"
     for name in (
@@ -99,6 +101,7 @@ class Execution:
         self._guards: list[tuple[str, ...] | None] = []
         self._handling: list[tuple[_Live, _Failure]] = []
         self._calling: list[Body] = []
+        self._calls = 0
         self._operations: dict[str, Callable[[_Live, _Values, Operation], Work | None]] = {
             "unbind": self._unbind,
             "copy": self._copy,
@@ -161,6 +164,7 @@ class Execution:
         """
         if name in self._loaded:
             return None
+        self._calls = 0
         try:
             _drive(self._find(name))
         except _Failure as failure:
@@ -368,6 +372,9 @@ class Execution:
         body = self._value(live, names, operation[2])
         if not isinstance(body, Body) or not body.operations or body in self._calling:
             return None
+        self._calls += 1
+        if self._calls > _MOST_CALLS:
+            return None  # functions that call each other twice and twice again never end
         live.line = operation[1]
         return self._called(live, body)
 
