@@ -10,6 +10,7 @@ from datetime import date
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from distcycle.advice import advise, describe_loop, title_of
 from distcycle.baseline import Baseline
 from distcycle.codes import OF_MODULES
 from distcycle.findings import (
@@ -26,7 +27,6 @@ from distcycle.findings import (
     TargetRow,
     count_findings,
     fingerprint,
-    list_names,
 )
 from distcycle.imports import ImportEdge, ImportRecord
 from distcycle.imports.fixes import Fix
@@ -49,9 +49,6 @@ from distcycle.sightings import (
 __all__ = ["ModuleJudge", "Subject", "report_study"]
 
 CODE = "import-cycle"
-
-_NAMED = 6
-_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,12 +246,12 @@ class _Surveyor:
         finding = Finding(
             code=CODE,
             severity=severity,
-            message=_title(studied),
+            message=title_of(studied),
             packages=modules,
             targets=component.targets,
             path=first.path,
             line=first.line,
-            details=tuple(_describe(detail, self._failing_in(modules))),
+            details=tuple(describe_loop(detail, self._failing_in(modules))),
             component=component.id,
             accepted_by=rule,
         )
@@ -348,7 +345,7 @@ class _Surveyor:
             kind=fix.kind,
             site=self._site(fix.edge.source, fix.edge.record),
             target=fix.edge.target,
-            text=_advise(fix),
+            text=advise(fix),
         )
 
     def _failure(self, entry: str, cause: Cause) -> EntryFailure:
@@ -406,104 +403,3 @@ class _Surveyor:
 
 def _count(kinds: Iterator[str]) -> Mapping[str, int]:
     return dict(sorted(Counter(kinds).items()))
-
-
-def _title(studied: StudiedLoop) -> str:
-    modules = studied.loop.modules
-    if len(modules) <= _NAMED:
-        cycle = studied.cycles[0] if studied.cycles else modules
-        return f"modules import each other: {' -> '.join((*cycle, cycle[0]))}"
-    named = ", ".join(modules[:_NAMED])
-    return f"{len(modules)} modules import each other: {named} and {len(modules) - _NAMED} more"
-
-
-def _describe(detail: LoopDetail, failing: Sequence[EntryFailure]) -> Iterator[str]:
-    """The lines below a loop's finding."""
-    pairs = [f"{detail.static} at import time"]
-    needing = f"; {detail.names} modules need names of each other at once" if detail.names else ""
-    pairs += [f"{detail.lazy} in functions only"] if detail.lazy else []
-    pairs += [f"{detail.type_checking} for type checkers only"] if detail.type_checking else []
-    yield f"pairs of modules: {', '.join(pairs)}{needing}"
-    yield from _capped([*describe_failures(failing)])
-    fixes = [f"{_point(fix.site)}: {fix.text}" for fix in detail.fixes]
-    yield from _capped([f"to open it, {text}" for text in fixes])
-    yield from _capped([describe_mixed(mixed) for mixed in detail.mixed])
-
-
-def _capped(lines: Sequence[str]) -> Iterator[str]:
-    yield from lines[:_LISTED]
-    if len(lines) > _LISTED:
-        yield f"(and {len(lines) - _LISTED} more)"
-
-
-def describe_failures(failing: Sequence[EntryFailure]) -> Iterator[str]:
-    """Say which modules fail when they are imported first, and why: a line for each cause."""
-    entries: dict[tuple[str, int, str, str], list[EntryFailure]] = {}
-    for failure in failing:
-        key = (failure.site.path, failure.site.line, failure.symbol, failure.partial)
-        entries.setdefault(key, []).append(failure)
-    for same in entries.values():
-        first = same[0]
-        bound = "never binds it" if first.bound_line is None else f"binds it at {first.bound_line}"
-        back = "" if first.back_line is None else f", after it imports back at {first.back_line}"
-        names = list_names([failure.entry for failure in same], 3)
-        verb = "fails" if len(same) == 1 else "fail"
-        yield (
-            f"{verb} when imported first: {names}: {_point(first.site)} takes {first.symbol!r} out "
-            f"of {first.partial}, which {bound}{back}"
-        )
-
-
-def describe_mixed(mixed: MixedImport) -> str:
-    """Say in one line why a module imports another at once and again later."""
-    lines = ", ".join(str(site.line) for site in mixed.lazy)
-    text = (
-        f"{mixed.source} imports {mixed.target} at line {mixed.static[0].line} and in functions at "
-        f"{lines}"
-    )
-    if mixed.back is None:
-        return text
-    parts = []
-    if mixed.early:
-        parts.append(f"{_names(mixed.early)} bound before")
-    if mixed.late:
-        parts.append(f"{_names(mixed.late)} bound after")
-    back = f"{mixed.target} imports it back at {mixed.back.line}"
-    return f"{text}; {back}{': ' if parts else ''}{', '.join(parts)}"
-
-
-def _names(bound: Sequence[str]) -> str:
-    if len(bound) > 3:
-        return f"{len(bound)} names are"
-    names = [f"{name} ({line})" for name, _, line in (each.rpartition(":") for each in bound)]
-    return f"{', '.join(names)} {'is' if len(bound) == 1 else 'are'}"
-
-
-def _point(site: Site) -> str:
-    return f"{site.path}:{site.line}"
-
-
-def _advise(fix: Fix) -> str:
-    names = list_names(fix.names, 3) if fix.names else fix.edge.target
-    if fix.kind == "drop":
-        return f"drop {names}: not used there, unless it is for its side effects"
-    if fix.kind == "retarget":
-        return f"name what defines it: {'; '.join(fix.instead)}"
-    if fix.kind == "type-checking":
-        also = ", with 'from __future__ import annotations'" if fix.unevaluated else ""
-        return (
-            f"put under TYPE_CHECKING{also}: {names}, needed for annotations only, unless these "
-            "are read when the program runs"
-        )
-    if fix.kind == "lazy":
-        return f"import where it is needed, in functions only: {names}"
-    if fix.kind == "move":
-        return (
-            f"move into a module of its own what is needed at once: {names} "
-            f"(--move {fix.edge.target} {fix.edge.source})"
-        )
-    why = (
-        "needed at once, or passed on to others" if fix.edge.names else "needed at once as a module"
-    )
-    what = f"every name of {fix.edge.target}" if "*" in fix.names else names
-    return f"no simple way is seen: {what} is {why}"
