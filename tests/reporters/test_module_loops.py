@@ -209,7 +209,7 @@ def test_loops_of_two_trees_of_the_same_modules_are_told_apart(tmp_path: Path) -
     report = survey_imports(
         [str(folder) for folder in folders], ModuleJudge(Policy(), None, _TODAY)
     )
-    assert len({component.id for component in report.components}) == 1
+    assert len({component.id for component in report.components}) == 2
     found = [component_of(f, report) for f in report.findings]
     assert sorted(c.input for c in found if c) == sorted(map(str, folders))
     prints = [issue["fingerprint"] for issue in json.loads(render(report, "gitlab"))]
