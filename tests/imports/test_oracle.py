@@ -2,6 +2,7 @@
 
 import dis
 import inspect
+import sys
 import sysconfig
 import types
 import warnings
@@ -22,8 +23,14 @@ def files_below(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.py") if "site-packages" not in path.parts)
 
 
-def compiled(code: types.CodeType, *, lazy: bool = False) -> Iterator[tuple[int | None, str, bool]]:
-    """Line, name and whether it is in a function, of every import that the compiler makes."""
+Made = tuple[int | None, str, bool, str]
+NAMES_SCOPES = sys.version_info >= (3, 11)
+
+
+def compiled(code: types.CodeType, *, lazy: bool = False) -> Iterator[Made]:
+    """Line, name, whether it is in a function, and in which, of every import that is compiled."""
+    qualified = str(getattr(code, "co_qualname", "")).replace(".<locals>", "")
+    scope = "" if code.co_name == "<module>" else qualified
     lazy = lazy or bool(code.co_flags & inspect.CO_OPTIMIZED)
     line: int | None = None
     # Most code imports nothing, and taking it apart is slow.
@@ -34,7 +41,7 @@ def compiled(code: types.CodeType, *, lazy: bool = False) -> Iterator[tuple[int 
         own = own if own is not None else instruction.starts_line
         line = own if isinstance(own, int) and not isinstance(own, bool) else line
         if instruction.opname == "IMPORT_NAME":
-            yield line, instruction.argval, lazy
+            yield line, instruction.argval, lazy, scope
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from compiled(constant, lazy=lazy)
@@ -50,18 +57,20 @@ def differences(path: Path) -> set[object]:
     except (SyntaxError, ValueError):
         return set()
     # `from __future__` is no import, though the compiler makes one; `import __future__` is both.
-    future = {line for line, module, _ in compiled(code) if module == "__future__"}
-    made = {each for each in compiled(code) if each[1] != "__future__"}
+    future = {made[0] for made in compiled(code) if made[1] == "__future__"}
+    made = [each for each in compiled(code) if each[1] != "__future__"]
     statements = [r for r in found.records if r.form in ("import", "from", "star")]
     assert {r.line for r in statements if r.module == "__future__"} <= future
     read = [r for r in statements if r.kind != "dead" and r.module != "__future__"]
-    names = {(r.line, r.module) for r in read}
     # A function for type checkers, or of a program, says nothing of laziness.
     classed = {(r.line, r.module, r.kind == "lazy") for r in read if r.kind in ("static", "lazy")}
     known = {(line, module) for line, module, _ in classed}
-    return ({(line, module) for line, module, _ in made} ^ names) | {
-        each for each in made if each[:2] in known
-    } - classed
+    scopes = {(r.line, r.module, r.scope) for r in read}
+    wrong: set[object] = {each[:2] for each in made} ^ {(r.line, r.module) for r in read}
+    wrong |= {each[:3] for each in made if each[:2] in known} - classed
+    if NAMES_SCOPES:
+        wrong |= {(line, module, scope) for line, module, _, scope in made} ^ scopes
+    return wrong
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
