@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
+import importlib.util
 import marshal
+import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 from distcycle.imports import FileImports, ImportRecord
@@ -69,11 +71,16 @@ class Known:
 
 @functools.cache
 def _newest_grammar() -> str:
-    """What reads newer syntax: with another release of it other files can be read."""
-    try:
-        return importlib.metadata.version("libcst")
-    except importlib.metadata.PackageNotFoundError:
+    """What reads newer syntax, by when it was installed: another release reads other files.
+
+    Asking for its version would take as long as all else that a warm run does for a small package.
+    """
+    spec = importlib.util.find_spec("libcst")
+    if spec is None or spec.origin is None:
         return "none"
+    with suppress(OSError):
+        return str(os.stat(spec.origin).st_mtime_ns)
+    return spec.origin
 
 
 class _Entry:
