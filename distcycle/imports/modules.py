@@ -5,6 +5,7 @@ Source: https://docs.python.org/3/reference/import.html and PEP 420.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ class Module:
     is_package: bool = False
 
 
+@functools.lru_cache(maxsize=65_536)
 def ancestors_of(name: str) -> tuple[str, ...]:
     """The packages that a module is in, the outermost first: ``a.b.c`` is in ``a`` and ``a.b``."""
     parts = name.split(".")
