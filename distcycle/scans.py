@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Scan", "Scanner", "paused_collector", "read_newer"]
 
-_PARALLEL_BYTES = 5_000_000
+_PARALLEL_BYTES = 2_000_000
 _CHUNKS_PER_PROCESS = 8
 # Opening and closing a small file costs about as much as parsing this many bytes.
 _OVERHEAD_BYTES = 2_000
