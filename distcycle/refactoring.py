@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from distcycle.errors import InputError, MoveRefused
-from distcycle.imports import FileImports, Module, Tree, find_modules, join
+from distcycle.imports import Module, Tree, find_modules, join
 from distcycle.imports.loops import find_loops
 from distcycle.imports.moving import Move, move_names, render_diff
-from distcycle.imports.reading import read_file
-from distcycle.imports.replay import Entry, Program, replay
+from distcycle.imports.reading import Reading, read_file
+from distcycle.imports.replay import Entry, replay
 from distcycle.trees import SourceTree, open_folder
 
 __all__ = ["PlannedMove", "plan_move", "write_move"]
@@ -62,15 +62,15 @@ def plan_move(folder: str, source: str, partner: str, new: str | None = None) ->
     texts = {name: _decode(content, modules[name].path) for name, content in old.items()}
     move = move_names(texts, modules, source=source, partner=partner, new=new)
     files = {path: _encode(text) for path, text in move.after.items()}
-    before = _State.of(modules, old)
+    readings = _read_all(modules, old)
+    before = _State.of(modules, readings)
     paths = {module.path: name for name, module in modules.items()}
     changed = {paths.get(path, move.new): content for path, content in files.items()}
     new_path = next(path for path in files if path not in paths)
     if new_path != tree.show(f"{move.new.replace('.', '/')}.py"):
         raise InputError(f"no place for a module of this name beside {source}", key=move.new)
-    after = _State.of(
-        {**modules, move.new: Module(move.new, "python", new_path)}, {**old, **changed}
-    )
+    grown = {**modules, move.new: Module(move.new, "python", new_path)}
+    after = _State.of(grown, {**readings, **_read_all(grown, changed)})
     _expect_no_failures(before, after, modules)
     return PlannedMove(
         diff=render_diff(move),
@@ -104,6 +104,13 @@ def _encode(text: str) -> bytes:
     return data if encoding in ("utf-8", "utf-8-sig") else text.encode(encoding)
 
 
+def _read_all(modules: Mapping[str, Module], contents: Mapping[str, bytes]) -> dict[str, Reading]:
+    return {
+        name: read_file(content, is_package=modules[name].is_package, programs=True)
+        for name, content in contents.items()
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class _State:
     """The loops of a tree, and what happens when each of its modules is imported first."""
@@ -112,15 +119,9 @@ class _State:
     entries: Mapping[str, Entry]
 
     @classmethod
-    def of(cls, modules: Mapping[str, Module], contents: Mapping[str, bytes]) -> _State:
-        files: dict[str, FileImports] = {}
-        programs: dict[str, Program] = {}
-        for name, content in contents.items():
-            is_package = modules[name].is_package
-            imports, program = read_file(content, is_package=is_package, programs=True)
-            files[name] = imports
-            if program is not None:
-                programs[name] = program
+    def of(cls, modules: Mapping[str, Module], readings: Mapping[str, Reading]) -> _State:
+        files = {name: reading.imports for name, reading in readings.items()}
+        programs = {name: read.program for name, read in readings.items() if read.program}
         graph = join(Tree(modules=modules, files=files))
         return cls(
             loops=tuple(frozenset(loop.modules) for loop in find_loops(graph, "executed")),
