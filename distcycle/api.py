@@ -677,6 +677,31 @@ def survey_imports(names: Sequence[str], judge: ModuleJudge, **options: Any) -> 
     return survey_imports(names, judge, **options)
 
 
+def compare_imports(
+    old: Sequence[str],
+    new: Sequence[str],
+    judge: ModuleJudge,
+    survey: Callable[[Sequence[str], ModuleJudge], Report],
+) -> Report:
+    """Report on the loops of modules that a change adds.
+
+    Args:
+        old: What is named as it was; what is found there is known.
+        new: What is named as it is.
+        judge: Decides what counts; it has no baseline.
+        survey: Reads modules and judges their loops, such as :func:`survey_imports`.
+
+    Raises:
+        InputError: Something named is not there, or the judge has a baseline.
+    """
+    if judge.baseline is not None:
+        raise InputError("--against takes the place of --baseline")
+    before = survey(old, replace(judge, policy=Policy()))
+    known = baseline_of(before.findings, path=", ".join(old))
+    after = survey(new, replace(judge, baseline=known))
+    return replace(after, changes=find_module_changes(before, after))
+
+
 def is_audited(name: str) -> bool:
     """Whether what is named is an input of an audit, whose loops' members are meant."""
     from distcycle.importing import is_audited
@@ -761,28 +786,3 @@ def render(report: Report, form: str, view: View | None = None) -> str:
     if reporter is None:
         raise InputError(f"unknown format {form!r}; expected one of {', '.join(REPORTERS)}")
     return reporter.render(report, view or View())
-
-
-def compare_imports(
-    old: Sequence[str],
-    new: Sequence[str],
-    judge: ModuleJudge,
-    survey: Callable[[Sequence[str], ModuleJudge], Report],
-) -> Report:
-    """Report on the loops of modules that a change adds.
-
-    Args:
-        old: What is named as it was; what is found there is known.
-        new: What is named as it is.
-        judge: Decides what counts; it has no baseline.
-        survey: Reads modules and judges their loops, such as :func:`survey_imports`.
-
-    Raises:
-        InputError: Something named is not there, or the judge has a baseline.
-    """
-    if judge.baseline is not None:
-        raise InputError("--against takes the place of --baseline")
-    before = survey(old, replace(judge, policy=Policy()))
-    known = baseline_of(before.findings, path=", ".join(old))
-    after = survey(new, replace(judge, baseline=known))
-    return replace(after, changes=find_module_changes(before, after))

@@ -102,8 +102,7 @@ class Scanner:
 
     Args:
         cache: Where what was read is kept.
-        processes: How many may work at a time. More than one only for programs whose main module
-            can be imported again, as the command line's can.
+        processes: How many may work at a time, where processes can be forked.
     """
 
     def __init__(self, cache: Cache, *, processes: int = 1) -> None:
