@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 __all__ = [
     "TestKind",
     "catches_import_errors",
+    "constant_of",
     "evaluate",
     "evaluate_text",
     "judge_test",
+    "last_name",
+    "runs_later",
     "suppresses_import_errors",
 ]
 
@@ -128,20 +131,43 @@ def catches_import_errors(handler: ast.ExceptHandler) -> bool:
 
 def _names_import_errors(errors: ast.expr) -> bool:
     each = errors.elts if isinstance(errors, ast.Tuple) else [errors]
-    return any(_last_name(error) in _IMPORT_ERRORS for error in each)
+    return any(last_name(error) in _IMPORT_ERRORS for error in each)
 
 
 def suppresses_import_errors(manager: ast.expr) -> bool:
     """Whether a context manager is ``contextlib.suppress`` of an import's errors."""
-    if not isinstance(manager, ast.Call) or _last_name(manager.func) != "suppress":
+    if not isinstance(manager, ast.Call) or last_name(manager.func) != "suppress":
         return False
     return any(_names_import_errors(error) for error in manager.args)
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
+    """The last part of ``a.b.c``, or a plain name; ``""`` for other expressions.
+
+    Args:
+        node: The expression.
+    """
     if isinstance(node, ast.Name):
         return node.id
     return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def runs_later(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a call only makes a coroutine or a generator, which runs when it is asked.
+
+    Args:
+        function: The function that is called.
+    """
+    if isinstance(function, ast.AsyncFunctionDef):
+        return True
+    todo: list[ast.AST] = list(function.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            todo.extend(ast.iter_child_nodes(node))
+    return False
 
 
 # On a target --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from distcycle.imports.conditions import (
     catches_import_errors,
     constant_of,
     judge_test,
+    runs_later,
     suppresses_import_errors,
 )
 from distcycle.imports.records import FileImports, Form, ImportRecord, Kind, Modifier
@@ -469,7 +470,7 @@ def _called_at_import(tree: ast.Module, wanted: set[str], source: bytes) -> set[
     todo = set(_names_called(tree.body, lines))
     while todo:
         name = todo.pop()
-        if name in functions and name not in called and not _runs_later(functions[name]):
+        if name in functions and name not in called and not runs_later(functions[name]):
             called.add(name)
             todo.update(_names_called(functions[name].body, lines))
     return called & wanted
@@ -568,20 +569,6 @@ def _functions_in(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.As
                 yield from _functions_in(getattr(statement, field, ()))
             for handler in getattr(statement, "handlers", ()):
                 yield from _functions_in(handler.body)
-
-
-def _runs_later(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a call only makes a coroutine or a generator, which runs when it is asked."""
-    if isinstance(function, ast.AsyncFunctionDef):
-        return True
-    todo: list[ast.AST] = list(function.body)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(node, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)):
-            todo.extend(ast.iter_child_nodes(node))
-    return False
 
 
 def _holds(node: ast.stmt, lines: Sequence[int]) -> bool:

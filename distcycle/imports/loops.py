@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from distcycle.breakers import Breakers, find_breakers
 from distcycle.graph import CycleSearch, shortest_cycle, strong_components
@@ -28,12 +28,11 @@ __all__ = [
 ]
 
 View = Literal["names", "executed", "all"]
+"""``names``: ``from X import name`` at import time; ``executed``: all that runs at import time;
+``all``: what stands in functions and is for type checkers too."""
 
-VIEWS: Mapping[View, str] = {
-    "names": "from X import name, at import time",
-    "executed": "everything that runs at import time",
-    "all": "everything, in functions and for type checkers too",
-}
+VIEWS: tuple[View, ...] = get_args(View)
+"""The views, the hardest first."""
 
 ModulePair = tuple[str, str]
 """Two modules, the first of which imports the second."""

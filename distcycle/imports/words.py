@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
-__all__ = ["imports_any", "words_of_imports"]
+__all__ = ["words_of_imports"]
 
 _WORD = re.compile(rb"[\w\x80-\xff]+")
 _IMPORT = b"import"
 _RENAMED = re.compile(rb"import_module\s+as\b")
 _COMMENT = re.compile(rb"[^'\"#\n]*#")
-_FEW = 4
-
-
-def imports_any(source: bytes, words: Collection[bytes]) -> bool:
-    """Whether one of some words stands in what looks like an import.
-
-    Args:
-        source: A file.
-        words: Parts of the names of modules. Where a file is said to have none, it imports none;
-            where it is said to have some, that may be a comment.
-    """
-    if len(words) <= _FEW and not any(word in source for word in words):
-        return False
-    return any(word in words for text in _statements(source) for word in _WORD.findall(text))
 
 
 def words_of_imports(source: bytes) -> set[bytes]:
-    """All words that stand in what looks like an import."""
+    """All words that stand in what looks like an import.
+
+    Args:
+        source: A file. A module without a word in its name among these is not imported; one with
+            may stand in a comment.
+    """
     return {word for text in _statements(source) for word in _WORD.findall(text)}
 
 

@@ -27,7 +27,7 @@ from distcycle.imports.evidence import (
 )
 from distcycle.imports.spelling import spell_record
 from distcycle.imports.undeclared import find_undeclared
-from distcycle.imports.words import imports_any, words_of_imports
+from distcycle.imports.words import words_of_imports
 from distcycle.reporters.phrases import choose_evidence
 
 DATA = Path(__file__).parent / "data"
@@ -35,6 +35,11 @@ LINUX = {"sys_platform": "linux", "os_name": "posix", "python_version": "3.11"}
 WINDOWS = {"sys_platform": "win32", "os_name": "nt", "python_version": "3.11"}
 
 Files = Mapping[str, str]
+
+
+def imports_any(source: bytes, words: set[bytes]) -> bool:
+    """Whether one of some words is among those that stand in imports, as reading asks for."""
+    return not words.isdisjoint(words_of_imports(source))
 
 
 def reading(files: Files, asked: list[str] | None = None) -> tuple[dict[str, Module], Reader]:

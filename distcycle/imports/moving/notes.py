@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from distcycle.imports.conditions import last_name
 from distcycle.imports.moving.closure import Closure
 from distcycle.imports.moving.contents import (
     Contents,
@@ -15,7 +16,7 @@ from distcycle.imports.moving.contents import (
     statements_in,
 )
 from distcycle.imports.moving.names import IMPLICIT
-from distcycle.imports.moving.order import Order, last_name, stored_roots
+from distcycle.imports.moving.order import Order, stored_roots
 from distcycle.imports.moving.records import Note
 from distcycle.imports.moving.sources import Source, Unit
 

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from distcycle.errors import InputError
+from distcycle.imports.conditions import last_name
 from distcycle.imports.moving.closure import Closure
 from distcycle.imports.moving.contents import Contents, root_of
 from distcycle.imports.moving.sources import Unit
 
-__all__ = ["Order", "find_order_problems", "last_name", "stored_roots"]
+__all__ = ["Order", "find_order_problems", "stored_roots"]
 
 _Imports = ast.Import | ast.ImportFrom
 _Functions = ast.FunctionDef | ast.AsyncFunctionDef
@@ -184,13 +185,6 @@ def _is_immutable(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return last_name(node.func) in _INERT_CALLS
     return isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda | ast.UnaryOp | ast.Compare)
-
-
-def last_name(node: ast.expr) -> str:
-    """The name of a function that is called by its own or by a module's name."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def stored_roots(tree: ast.AST) -> frozenset[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from distcycle.imports.replay.expressions import chain_of, last_name
+from distcycle.imports.conditions import last_name
+from distcycle.imports.replay.expressions import chain_of
 from distcycle.imports.replay.operations import Block, Operation
 
 __all__ = ["added_to_all", "exported_by", "parts_of"]
@@ -54,7 +55,7 @@ def _read(value: ast.expr) -> list[Operation] | None:
     if isinstance(value, ast.Name | ast.Attribute):
         chain = chain_of(value)
         return [("of", chain)] if chain and chain[-1] == "__all__" else None
-    if isinstance(value, ast.Call) and last_name(value) in ("list", "tuple", "sorted", "set"):
+    if isinstance(value, ast.Call) and last_name(value.func) in ("list", "tuple", "sorted", "set"):
         return _read(value.args[0]) if len(value.args) == 1 else None
     if isinstance(value, ast.List | ast.Tuple | ast.Set):
         return _joined(value.elts) if value.elts else [("names", ())]

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from distcycle.imports.conditions import judge_test
+from distcycle.imports.conditions import judge_test, last_name
 from distcycle.imports.replay.operations import Operation
 
-__all__ = ["Expressions", "Test", "chain_of", "last_name"]
+__all__ = ["Expressions", "Test", "chain_of", "class_named"]
 
 Test: TypeAlias = bool | str | tuple[str, str] | None
 """The value of a test when a program runs; its text where the target decides; a name and what is
@@ -239,13 +239,11 @@ def chain_of(node: ast.expr) -> tuple[str, ...]:
     return (node.id, *reversed(parts))
 
 
-def last_name(node: ast.expr | None) -> str:
+def class_named(node: ast.expr | None) -> str:
     """The class that ``raise`` or ``except`` names, without the module it is taken from."""
     if isinstance(node, ast.Call):
         node = node.func
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.attr if isinstance(node, ast.Attribute) else ""
+    return "" if node is None else last_name(node)
 
 
 def _anchor_of(node: ast.expr) -> str | None:

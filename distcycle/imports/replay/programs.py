@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from distcycle.imports.conditions import last_name, runs_later
 from distcycle.imports.replay.exports import added_to_all, exported_by, parts_of
-from distcycle.imports.replay.expressions import Expressions, chain_of, last_name
+from distcycle.imports.replay.expressions import Expressions, chain_of, class_named
 from distcycle.imports.replay.operations import NOTHING, Block, Operation, Program
 
 __all__ = ["program_of", "read_program"]
@@ -214,7 +215,7 @@ class _Statements(Expressions):
 
     def _body_of(self, node: ast.FunctionDef) -> Block:
         """What a function does once it is called; what it declares global is the module's."""
-        if _is_generator(node):
+        if runs_later(node):
             return ()
         out: _Out = []
         arguments = node.args
@@ -429,7 +430,7 @@ class _Statements(Expressions):
             self.visit(node.exc, out)
         if node.cause is not None:
             self.visit(node.cause, out)
-        error = last_name(node.exc)
+        error = class_named(node.exc)
         again = node.exc is None or error in self._handled
         out.append(("raise", node.lineno, "" if again else error or "Exception"))
 
@@ -469,18 +470,6 @@ def _ignore(_node: ast.stmt, _out: _Out) -> None:
     """Declarations do nothing."""
 
 
-def _is_generator(node: ast.FunctionDef) -> bool:
-    """Whether a call only makes a generator, which runs nothing until it is asked for more."""
-    todo: list[ast.AST] = list(node.body)
-    while todo:
-        part = todo.pop()
-        if isinstance(part, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            todo.extend(ast.iter_child_nodes(part))
-    return False
-
-
 def _constant(value: object) -> object:
     """What is kept of a constant: what tests ask for."""
     if value is None:
@@ -493,7 +482,7 @@ def _errors_of(node: ast.expr | None) -> tuple[str, ...] | None:
     if node is None:
         return None
     each = node.elts if isinstance(node, ast.Tuple) else [node]
-    return tuple(last_name(error) for error in each)
+    return tuple(class_named(error) for error in each)
 
 
 def _is_filled(iterable: ast.expr) -> bool:
